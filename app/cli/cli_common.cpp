@@ -233,6 +233,11 @@ std::int64_t peakBytes() {
     return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; // Linux counts kilobytes
 }
 
+void addOverwrittenFiles(const Model& model, std::vector<std::string>& warnings) {
+    const std::vector<std::string> more = overwrittenFiles(model);
+    warnings.insert(warnings.end(), more.begin(), more.end());
+}
+
 ModelCard fullCard(const Model& model) {
     ModelCard card = model.card();
     card.fingerprint = model.fingerprint();

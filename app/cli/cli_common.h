@@ -81,6 +81,9 @@ Progress withTimeLeft(const Progress& progress, const Console& console);
 /// Peak resident memory of this process.
 std::int64_t peakBytes();
 
+/// Appends a warning for each weight file that was written to since the model was opened: called at the end of a run.
+void addOverwrittenFiles(const Model& model, std::vector<std::string>& warnings);
+
 /// The model card with its fingerprint.
 ModelCard fullCard(const Model& model);
 

@@ -54,6 +54,7 @@ void generateVerb(const GenerateArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     const PromptContinuation written = continuePrompt(*ready.model, *ready.plan, *tokenizer, arguments.prompt, progress,
                                                       console.json ? TextSink() : printNow);
+    addOverwrittenFiles(*ready.model, ready.warnings);
     const Continuation& continuation = written.continuation;
     const double seconds = secondsSince(begin);
     spdlog::info("{} tokens in {:.2f} s", continuation.tokens.size(), seconds);

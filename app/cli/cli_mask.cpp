@@ -275,6 +275,7 @@ void exportVerb(ExportArguments arguments, const Console& console) {
     arguments.request.record = maskOf(arguments.mask, *model, warnings);
     ExportResult result = exportModel(*model, exportTarget(arguments.target), arguments.request, progress);
     result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
+    addOverwrittenFiles(*model, result.warnings);
     if (console.json)
         fmt::print("{}\n", exportJson(result));
     else

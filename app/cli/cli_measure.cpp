@@ -159,6 +159,7 @@ Measured measureRequests(const MeasureArguments& arguments, const Console& conso
         if (!std::ranges::all_of(requests, runsModel))
             ready.warnings.emplace_back("metrics of weights are of the whole model and ignore the mask");
     }
+    addOverwrittenFiles(*ready.model, ready.warnings);
     all.notes = ready.warnings;
     all.session.created = utcNow();
     return all;

@@ -103,6 +103,7 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
         record.mask = result.mask;
         record.provenance = provenanceOf(request, arguments.base, result);
         warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
+        addOverwrittenFiles(*model, warnings);
     }
     record.modelName = card.name;
     record.fingerprint = card.fingerprint;

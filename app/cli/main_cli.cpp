@@ -1,6 +1,7 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "app/cli/cli_common.h"
+#include "backends/base/runtime.h"
 #include "backends/json/result_json.h"
 
 #include <fmt/core.h>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <new>
 #include <string_view>
 #include <thread>
 
@@ -99,6 +101,10 @@ int main(int count, char** values) {
         return fail(error, failed, console);
     } catch (const Cancelled&) {
         return fail(Error("cancelled"), failed, console);
+    } catch (const std::bad_alloc&) {
+        return fail(Error(fmt::format("there is not enough memory: {} are available",
+                                      shortBytes(static_cast<double>(availableMemory())))),
+                    failed, console);
     } catch (const std::exception& error) {
         return fail(Error(error.what()), failed, console);
     }

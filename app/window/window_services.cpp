@@ -32,7 +32,14 @@ Services windowServices() {
     services.readSession = [](const std::string& path) { return readSession(path); };
     services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     services.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
-    services.measure = measureOnChoice;
+    services.measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice& choice,
+                          const Progress& progress, const LayerSink& layerDone) {
+        std::vector<MetricResult> results = measureOnChoice(model, requests, choice, progress, layerDone);
+        const std::vector<std::string> warnings = overwrittenFiles(model);
+        for (MetricResult& result : results)
+            result.warnings.insert(result.warnings.end(), warnings.begin(), warnings.end());
+        return results;
+    };
     services.prune = pruneOnChoice;
     services.gradientChange = gradientChangeOnChoice;
     services.readText = readEvaluationText;

@@ -12,8 +12,8 @@ namespace secateur {
 /// @param threads 0 = one per core
 void initialiseRuntime(int threads);
 
-/// Bytes that this process may still allocate: the machine's available memory or the rest of its control group's limit,
-/// whichever is less.
+/// Bytes that this process may still allocate: the least of the machine's available memory and what is left of the
+/// limits of its control group, of its address space and of its data (ulimit -v, -d).
 std::int64_t availableMemory();
 
 /// Runs work on untrusted data in a forked child process, where it may crash, hang or exhaust memory, and returns its

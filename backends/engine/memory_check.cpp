@@ -1,0 +1,42 @@
+#include "backends/engine/memory_check.h"
+
+#include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "analysis/model/model.h"
+#include "backends/base/runtime.h"
+#include "backends/engine/plan_layer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace secateur {
+
+std::int64_t leastRunBytes(const Model& model, ComputeType type) {
+    constexpr std::int64_t workspace = 192'000'000; // 16 million logits twice, and the streams of a batch
+    const ModelSpec& spec = model.spec();
+    const PruningMask dense(spec);
+    std::int64_t layer = 0;
+    for (int index = 0; index < spec.layerCount(); ++index)
+        layer = std::max(layer, expectedBytes(spec, index, dense.layer(index), type));
+    const bool isFloat = type == ComputeType::float32;
+    const std::int64_t headNumbers =
+        model.has(-1, WeightName::lmHead) ? std::int64_t{spec.vocab} * spec.hidden : 0;
+    const std::int64_t head = headNumbers * (isFloat ? 4 : 2);
+    const bool isStoredSo = model.card().dtype == (isFloat ? "F32" : "BF16");
+    const std::int64_t copy = isStoredSo ? 0 : std::max(headNumbers * 4, isFloat ? layer : 2 * layer);
+    return head + 2 * layer + copy + workspace;
+}
+
+void checkRunMemory(const Model& model, ComputeType type) {
+    const std::int64_t needed = leastRunBytes(model, type);
+    const std::int64_t available = availableMemory();
+    if (needed <= available)
+        return;
+    throw Error(fmt::format("needs about {} of memory to run, but {} are available",
+                            shortBytes(static_cast<double>(needed)), shortBytes(static_cast<double>(available))),
+                model.card().path,
+                "Close other programs, or raise the limit of this process (ulimit -v) or of its control group");
+}
+
+} // namespace secateur
