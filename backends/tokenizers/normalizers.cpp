@@ -292,7 +292,7 @@ void Rewriter::keep(std::size_t begin, std::size_t end) {
 void Rewriter::put(std::string_view bytes, std::size_t begin, std::size_t end) {
     m_fresh.m_text += bytes;
     if (m_fresh.size() > growthLimit(m_fresh.m_given))
-        refuseGrowth(m_fresh.m_given, "bytes");
+        throw GrowthError(m_fresh.m_given, "bytes");
     if (m_old.m_tracked) {
         const TextRange from = m_old.origin(begin, end);
         m_fresh.m_spans.insert(m_fresh.m_spans.end(), bytes.size(),
@@ -312,7 +312,7 @@ void Rewriter::drop(std::size_t bytes) {
 
 void Rewriter::finish() {
     if (m_fresh.size() > growthLimit(m_fresh.m_given))
-        refuseGrowth(m_fresh.m_given, "bytes");
+        throw GrowthError(m_fresh.m_given, "bytes");
     if (m_fresh.size() > mostTextBytes)
         throw Error("becomes longer than 2 GiB when it is normalised", "the text");
     m_old = std::move(m_fresh);

@@ -47,8 +47,8 @@ private:
     std::vector<Span> m_spans; ///< origin of each byte
 };
 
-/// Writes a new version of an aligned text, from its beginning to its end. All calls that add bytes throw Error if the
-/// text grows beyond growthLimit() of the given text.
+/// Writes a new version of an aligned text, from its beginning to its end. All calls that add bytes throw GrowthError if
+/// the text becomes longer than growthLimit() allows for the given text.
 class Rewriter {
 public:
     explicit Rewriter(AlignedText& text);
@@ -62,7 +62,7 @@ public:
     /// Removes the last `bytes` bytes of the new text.
     void drop(std::size_t bytes);
     const std::string& text() const { return m_fresh.m_text; }
-    /// Replaces the old text; call once, at the end. @throws Error if it has grown too much
+    /// Replaces the old text; call once, at the end. @throws GrowthError
     void finish();
 
 private:

@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 namespace secateur {
@@ -80,12 +81,14 @@ public:
     const TokenizerCard& card() const override { return m_parts.card; }
 
     Encoding encode(std::string_view text, const EncodeOptions& options) const override {
-        return m_parts.post.join(encodeText(text, options), nullptr, options);
+        return named([&] { return m_parts.post.join(encodeText(text, options), nullptr, options); });
     }
 
     Encoding encodePair(std::string_view first, std::string_view second, const EncodeOptions& options) const override {
-        const Encoding behind = encodeText(second, options);
-        return m_parts.post.join(encodeText(first, options), &behind, options);
+        return named([&] {
+            const Encoding behind = encodeText(second, options);
+            return m_parts.post.join(encodeText(first, options), &behind, options);
+        });
     }
 
     std::string decode(std::span<const int> ids, bool skipSpecial) const override {
@@ -95,9 +98,11 @@ public:
             if (text && !(skipSpecial && isSpecial(id)))
                 tokens.push_back(*std::move(text));
         }
-        const std::size_t most = growthLimit(bytesOf(tokens) + tokens.size());
-        for (const auto& step : m_parts.decoders)
-            step->apply(tokens, most);
+        const std::size_t given = bytesOf(tokens) + tokens.size();
+        named([&] {
+            for (const auto& step : m_parts.decoders)
+                step->apply(tokens, given);
+        });
         return join(tokens, m_parts.decoders.empty() ? " " : "");
     }
 
@@ -119,6 +124,16 @@ public:
     }
 
 private:
+    /// Runs work, and names the tokenizer's file if the text grows too much.
+    template <typename Work>
+    std::invoke_result_t<Work> named(const Work& work) const {
+        try {
+            return work();
+        } catch (const GrowthError& error) {
+            throw Error(error.message(), m_parts.card.source);
+        }
+    }
+
     Encoding encodeText(std::string_view text, const EncodeOptions& options) const {
         auto cache = m_caches.take();
         Encoding encoding;
@@ -129,7 +144,7 @@ private:
             else
                 encodeRaw(whole.slice(found.begin, found.end), options, *cache, encoding);
             if (encoding.ids.size() > growthLimit(text.size()))
-                refuseGrowth(text.size(), "tokens");
+                throw GrowthError(text.size(), "tokens");
         }
         m_parts.post.trim(encoding, text);
         m_caches.giveBack(std::move(cache));
@@ -291,7 +306,7 @@ Encoding PostProcessor::join(Encoding first, const Encoding* second, const Encod
     Encoding whole;
     for (const TemplateItem& item : items) {
         if (whole.ids.size() > growthLimit(given))
-            refuseGrowth(given, "tokens");
+            throw GrowthError(given, "tokens");
         if (item.kind == TemplateItem::Kind::first) {
             append(whole, first, item.type);
         } else if (item.kind == TemplateItem::Kind::second && second) {
@@ -314,17 +329,28 @@ namespace {
 
 using Tokens = std::vector<std::string>;
 
-constexpr std::size_t noLimit = std::string::npos;
+/// Checks the size of texts while a decoder replaces parts of them.
+class DecodedSize {
+public:
+    /// @param given size of the texts before the first decoder
+    DecodedSize(const Tokens& tokens, std::size_t given)
+        : m_given(given)
+        , m_bytes(bytesOf(tokens)) {}
+    /// @throws GrowthError
+    void replace(std::size_t old, std::size_t fresh) {
+        m_bytes = m_bytes - old + fresh;
+        if (m_bytes > growthLimit(m_given))
+            throw GrowthError(m_given, "bytes");
+    }
 
-void checkDecoded(std::size_t bytes, std::size_t most) {
-    if (bytes > most)
-        throw Error("grow to more than 32 bytes for each of theirs in the decoder of the tokenizer, the limit",
-                    "the tokens' texts", "Look for replacements in the tokenizer's file");
-}
+private:
+    std::size_t m_given;
+    std::size_t m_bytes;
+};
 
-/// @param most bytes of the new text @throws Error if it becomes longer
+/// @param size nullptr if the replacement is not longer than the pattern
 void replaceAll(std::string& text, std::string_view pattern, std::string_view replacement,
-                std::size_t most = noLimit) {
+                DecodedSize* size = nullptr) {
     std::size_t at = pattern.empty() ? std::string::npos : text.find(pattern);
     if (at == std::string::npos)
         return;
@@ -333,29 +359,30 @@ void replaceAll(std::string& text, std::string_view pattern, std::string_view re
     for (; at != std::string::npos; at = text.find(pattern, kept)) {
         fresh.append(text, kept, at - kept).append(replacement);
         kept = at + pattern.size();
-        checkDecoded(fresh.size(), most);
+        if (size)
+            size->replace(pattern.size(), replacement.size());
     }
     text = fresh.append(text, kept);
 }
 
-void replaceAll(std::string& text, const Regex& pattern, std::string_view replacement, std::size_t most) {
+void replaceAll(std::string& text, const Regex& pattern, std::string_view replacement, DecodedSize& size) {
     std::string fresh;
     std::size_t kept = 0;
     pattern.forEach(text, [&](std::size_t begin, std::size_t end) {
         fresh.append(text, kept, begin - kept).append(replacement);
         kept = end;
-        checkDecoded(fresh.size(), most);
+        size.replace(end - begin, replacement.size());
     });
     text = fresh.append(text, kept);
 }
 
 class DecoderSteps : public Decoder {
 public:
-    using Work = std::function<void(Tokens& tokens, std::size_t mostBytes)>;
+    using Work = std::function<void(Tokens& tokens, std::size_t given)>;
 
     explicit DecoderSteps(Work work)
         : m_work(std::move(work)) {}
-    void apply(Tokens& tokens, std::size_t mostBytes) const override { m_work(tokens, mostBytes); }
+    void apply(Tokens& tokens, std::size_t given) const override { m_work(tokens, given); }
 
 private:
     Work m_work;
@@ -366,16 +393,12 @@ DecoderPtr decoder(const std::function<void(Tokens&)>& work) {
     return std::make_unique<DecoderSteps>([work](Tokens& tokens, std::size_t) { work(tokens); });
 }
 
-/// A decoder that replaces texts of the tokens. @param replace replaces in one token's text, up to a number of bytes
-DecoderPtr replacingDecoder(const std::function<void(std::string& token, std::size_t most)>& replace) {
-    return std::make_unique<DecoderSteps>([replace](Tokens& tokens, std::size_t mostBytes) {
-        std::size_t bytes = bytesOf(tokens);
-        for (std::string& token : tokens) {
-            bytes -= token.size();
-            replace(token, mostBytes - std::min(mostBytes, bytes));
-            bytes += token.size();
-        }
-        checkDecoded(bytes, mostBytes);
+/// A decoder that replaces texts in each token by longer ones.
+DecoderPtr replacingDecoder(const std::function<void(std::string& token, DecodedSize& size)>& replace) {
+    return std::make_unique<DecoderSteps>([replace](Tokens& tokens, std::size_t given) {
+        DecodedSize size(tokens, given);
+        for (std::string& token : tokens)
+            replace(token, size);
     });
 }
 
@@ -456,12 +479,12 @@ DecoderPtr makeStripDecoder(std::string character, std::size_t fromStart, std::s
 
 DecoderPtr makeReplaceTextDecoder(std::string pattern, std::string replacement) {
     return replacingDecoder(
-        [=](std::string& token, std::size_t most) { replaceAll(token, pattern, replacement, most); });
+        [=](std::string& token, DecodedSize& size) { replaceAll(token, pattern, replacement, &size); });
 }
 
 DecoderPtr makeReplaceRegexDecoder(std::shared_ptr<const Regex> pattern, std::string replacement) {
     return replacingDecoder(
-        [=](std::string& token, std::size_t most) { replaceAll(token, *pattern, replacement, most); });
+        [=](std::string& token, DecodedSize& size) { replaceAll(token, *pattern, replacement, size); });
 }
 
 DecoderPtr makeMetaspaceDecoder(std::string mark, PrependScheme scheme) {
