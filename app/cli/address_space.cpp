@@ -1,5 +1,5 @@
-// Checks the limit of the address space (ulimit -v) before any library is initialised. OpenBLAS maps a buffer of 128 MB
-// for each of its threads when it is loaded. If it cannot, it tries again for ever.
+// Checks the limit of the address space (ulimit -v) before any library is initialised. OpenBLAS maps buffers of 128 MB when
+// it is loaded, and one for each thread that it starts. If it cannot, it tries again for ever.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -8,40 +8,30 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <string_view>
 #include <tuple>
+
+/// OpenBLAS's; a constant, which needs no initialisation. Absent if another library provides BLAS.
+extern "C" [[gnu::weak]] int openblas_get_parallel();
 
 namespace secateur {
 
 namespace {
 
 constexpr std::size_t megabyte = 1 << 20;
-constexpr std::size_t ofThread = 128 * megabyte + 8 * megabyte; ///< buffer and stack
-constexpr std::size_t ofLibraries = 64 * megabyte;              ///< what the other libraries allocate when loaded
+constexpr std::size_t ofLibraries = (2 * 128 + 80) * megabyte;  ///< two buffers, and what other libraries allocate
+constexpr std::size_t ofThread = (128 + 8) * megabyte;          ///< buffer and stack
 constexpr std::size_t mostThreads = 64;                         ///< of OpenBLAS
 
-/// The number in an environment variable; 0 if there is none. The C library's own environment is not set up yet.
-std::size_t numberOf(std::string_view name, char** environment) {
-    for (; *environment; ++environment) {
-        const std::string_view entry = *environment;
-        if (entry.starts_with(name) && entry.substr(name.size()).starts_with('='))
-            return static_cast<std::size_t>(std::max(0, std::atoi(entry.data() + name.size() + 1)));
-    }
-    return 0;
-}
-
-std::size_t threadsOfOpenBlas(char** environment) {
+/// Address space that the libraries need while they are loaded.
+std::size_t neededSpace() {
+    constexpr int withThreads = 1; // the variant that starts threads of its own, when it is loaded
     cpu_set_t cores;
     CPU_ZERO(&cores);
-    const bool isKnown = sched_getaffinity(0, sizeof cores, &cores) == 0;
-    std::size_t threads = isKnown ? static_cast<std::size_t>(CPU_COUNT(&cores)) : 1;
-    for (const std::string_view name : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
-        if (const std::size_t wanted = numberOf(name, environment); wanted > 0) {
-            threads = std::min(threads, wanted);
-            break;
-        }
-    return std::clamp<std::size_t>(threads, 1, mostThreads);
+    if (!openblas_get_parallel || openblas_get_parallel() != withThreads ||
+        sched_getaffinity(0, sizeof cores, &cores) != 0)
+        return ofLibraries;
+    return ofLibraries + std::min(static_cast<std::size_t>(CPU_COUNT(&cores)), mostThreads) * ofThread;
 }
 
 void say(std::string_view text) {
@@ -58,11 +48,11 @@ void say(std::size_t number) {
 }
 
 /// Ends the program with a sentence if the address space is too small.
-void checkAddressSpace(int, char** arguments, char** environment) {
+void checkAddressSpace(int, char** arguments, char**) {
     rlimit limit{};
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return;
-    const std::size_t needed = threadsOfOpenBlas(environment) * ofThread + ofLibraries;
+    const std::size_t needed = neededSpace();
     void* trial = mmap(nullptr, needed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (trial != MAP_FAILED) { // NOLINT: the macro is a C cast
         munmap(trial, needed);
@@ -73,7 +63,7 @@ void checkAddressSpace(int, char** arguments, char** environment) {
     say(limit.rlim_cur / megabyte);
     say(" MB, and another ");
     say(needed / megabyte);
-    say(" MB are needed to start. Raise the limit (ulimit -v), or set OPENBLAS_NUM_THREADS=1\n");
+    say(" MB are needed to start. Raise the limit (ulimit -v)\n");
     _exit(1);
 }
 

@@ -4,6 +4,7 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/measure_text.h"
 #include "backends/base/atomic_file.h"
+#include "backends/engine/memory_check.h"
 #include "backends/json/result_json.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
@@ -136,6 +137,7 @@ ReadyModel opened(const MeasureArguments& arguments, bool runs, const Console& c
     if (runs)
         return openToRun(arguments.path, arguments.run, console, progress);
     ReadyModel ready{open(arguments.path, console, progress), nullptr, {}, {}};
+    checkProducts(*ready.model);
     ready.warnings = ready.model->card().warnings;
     return ready;
 }

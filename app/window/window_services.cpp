@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "backends/base/runtime.h"
+#include "backends/engine/memory_check.h"
 #include "backends/engine/open_model.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/export/export_targets.h"
@@ -34,6 +35,7 @@ Services windowServices() {
     services.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
     services.measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice& choice,
                           const Progress& progress, const LayerSink& layerDone) {
+        checkProducts(model);
         std::vector<MetricResult> results = measureOnChoice(model, requests, choice, progress, layerDone);
         const std::vector<std::string> warnings = overwrittenFiles(model);
         for (MetricResult& result : results)

@@ -227,9 +227,12 @@ void initialiseRuntime(int threads) {
     mallopt(M_TRIM_THRESHOLD, keptBytes);
 }
 
+std::int64_t addressSpaceLeft() {
+    return leftOfLimit(RLIMIT_AS, addressSpaceField);
+}
+
 std::int64_t availableMemory() {
-    std::int64_t available = std::min({freeOnMachine(), leftOfLimit(RLIMIT_AS, addressSpaceField),
-                                       leftOfLimit(RLIMIT_DATA, dataField)});
+    std::int64_t available = std::min({freeOnMachine(), addressSpaceLeft(), leftOfLimit(RLIMIT_DATA, dataField)});
     std::ifstream groups("/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) {
         if (line.starts_with("0::"))

@@ -16,6 +16,9 @@ void initialiseRuntime(int threads);
 /// limits of its control group, of its address space and of its data (ulimit -v, -d).
 std::int64_t availableMemory();
 
+/// Bytes that are left of this process's limit of the address space; the largest number if there is no limit.
+std::int64_t addressSpaceLeft();
+
 /// Runs work on untrusted data in a forked child process, where it may crash, hang or exhaust memory, and returns its
 /// result. The child is ended after a minute, after `processorSeconds`, or when it needs more than `moreMemory` bytes
 /// in addition to this process's. The work must not take a lock that another thread may hold. Changes that it makes to

@@ -6,6 +6,7 @@
 #include "backends/base/runtime.h"
 #include "backends/engine/plan_layer.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,11 +29,31 @@ std::int64_t leastRunBytes(const Model& model, ComputeType type) {
     return head + 2 * layer + copy + workspace;
 }
 
+namespace {
+
+/// @param needed bytes besides OpenBLAS's buffers
+void checkSpace(const Model& model, std::int64_t needed) {
+    constexpr std::int64_t buffer = 128 << 20;
+    const std::int64_t left = addressSpaceLeft();
+    const std::int64_t all = needed + at::get_num_threads() * buffer;
+    if (all > left)
+        throw Error(fmt::format("needs about {} of address space to compute, but {} are left of the limit",
+                                shortBytes(static_cast<double>(all)), shortBytes(static_cast<double>(left))),
+                    model.card().path, "Raise the limit (ulimit -v), or use fewer --threads");
+}
+
+} // namespace
+
+void checkProducts(const Model& model) {
+    constexpr std::int64_t workspace = 64'000'000;
+    checkSpace(model, workspace);
+}
+
 void checkRunMemory(const Model& model, ComputeType type) {
     const std::int64_t needed = leastRunBytes(model, type);
     const std::int64_t available = availableMemory();
     if (needed <= available)
-        return;
+        return checkSpace(model, needed);
     throw Error(fmt::format("needs about {} of memory to run, but {} are available",
                             shortBytes(static_cast<double>(needed)), shortBytes(static_cast<double>(available))),
                 model.card().path,
