@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/statistics.h"
+#include "analysis/running/not_finite.h"
 #include "analysis/running/runner.h"
 
 #include <fmt/format.h>
@@ -124,7 +125,9 @@ std::vector<WindowLoss> rowLosses(const Model& model, const Plan& plan, const at
     if (bad == losses.end())
         return losses;
     model.checkFiles(); // if a file was truncated, this throws the more useful error
-    throw Error(fmt::format("predicts no finite probabilities: the loss of window {} is {}", bad->index, bad->nats),
+    const std::string cause = notFiniteText(model, plan, {&batch, 1}, progress);
+    throw Error(fmt::format("predicts no finite probabilities: the loss of window {} is {}{}{}", bad->index, bad->nats,
+                            cause.empty() ? "" : "; ", cause),
                 model.card().path);
 }
 

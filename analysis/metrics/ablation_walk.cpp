@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/evaluation/perplexity.h"
+#include "analysis/running/not_finite.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>
@@ -92,9 +93,12 @@ std::vector<WindowLoss> SequenceLosses::ofLabels(const Plan& plan, const at::Ten
         if (label < 0 || label >= classes.size(1))
             throw Error(fmt::format("has no class {}: it has {} of them", label, classes.size(1)), m_model.card().path);
         const double nats = -classes[static_cast<std::int64_t>(row)][label].item<double>();
-        if (!std::isfinite(nats))
-            throw Error(fmt::format("predicts no finite probabilities: the loss of text {} is {}", rows[row], nats),
+        if (!std::isfinite(nats)) {
+            const std::string cause = notFiniteText(m_model, plan, {&batch, 1});
+            throw Error(fmt::format("predicts no finite probabilities: the loss of text {} is {}{}{}", rows[row], nats,
+                                    cause.empty() ? "" : "; ", cause),
                         m_model.card().path);
+        }
         losses.push_back({nats, 1, 0, rows[row]});
     }
     return losses;

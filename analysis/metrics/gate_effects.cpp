@@ -3,6 +3,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/metrics/gradient_metrics.h"
 #include "analysis/metrics/gradient_walk.h"
+#include "analysis/running/not_finite.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/runner_results.h"
 
@@ -214,7 +215,12 @@ private:
         const auto isFinite = [](double value) { return std::isfinite(value); };
         if (!std::ranges::all_of(m_effects.slopes, isFinite) ||
             !std::ranges::all_of(std::as_const(m_effects.factors).values(), isFinite))
-            throw Error("has gradients that are not finite", m_model.card().path);
+            refuse();
+    }
+
+    [[noreturn]] void refuse() const {
+        const std::string cause = notFiniteText(m_model, m_run.plan, m_batches.batches);
+        throw Error("has gradients that are not finite" + (cause.empty() ? "" : "; " + cause), m_model.card().path);
     }
 
     const Model& m_model;

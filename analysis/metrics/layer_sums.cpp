@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace secateur {
 
@@ -31,9 +32,10 @@ struct Products {
     double xx, aa, zz, xa, xz, az;
 };
 
-/// 1 - cosine of two vectors; 0.5 if one of them has length 0. @param product <a, b> @param squareA, squareB |a|², |b|²
+/// 1 - cosine of two vectors; 0.5 if one of them has length 0, NaN if one is not finite.
+/// @param product <a, b> @param squareA, squareB |a|², |b|²
 double oneMinusCosine(double product, double squareA, double squareB, PartSums& part) {
-    if (squareA > 0 && squareB > 0)
+    if (!(squareA <= 0) && !(squareB <= 0))
         return 1 - product / std::sqrt(squareA * squareB);
     part.at(TokenSum::undirected) += 1;
     return 0.5;
@@ -71,7 +73,8 @@ void addNormalisedCosines(const LayerStreams& streams, std::int64_t row, int len
                           const std::array<SumNorm, 2>& norms, LayerSums& sums) {
     const auto of = [&](const at::Tensor& all) { return all[row].narrow(0, 0, length).to(at::kDouble); };
     const auto cosines = [](const at::Tensor& a, const at::Tensor& b) {
-        return (1 - (a * b).sum(-1) / (a.norm(2, -1) * b.norm(2, -1))).nan_to_num(0.5).cpu();
+        const at::Tensor lengths = a.norm(2, -1) * b.norm(2, -1);
+        return (1 - (a * b).sum(-1) / lengths).masked_fill(lengths.eq(0), 0.5).cpu();
     };
     const auto add = [&](TokenSum which, const at::Tensor& perToken) {
         const auto values = numbersOf(perToken);
@@ -104,6 +107,10 @@ void addSimilarity(std::span<const double> unit, std::span<const double> plain, 
     if (count < 2)
         return;
     part.at(TokenSum::pairs) += 1;
+    if (!std::isfinite(squares)) {
+        part.at(TokenSum::similarity) = part.at(TokenSum::spread) = std::numeric_limits<double>::quiet_NaN();
+        return;
+    }
     part.at(TokenSum::similarity) += directed < 2 ? 0 : (squaredLength(unit) - directed) / (directed * (directed - 1));
     part.at(TokenSum::spread) += squares > 0 ? std::sqrt(std::max(0.0, 1 - squaredLength(plain) / count / squares)) : 0;
 }

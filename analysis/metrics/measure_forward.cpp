@@ -7,6 +7,7 @@
 #include "analysis/model/kernels.h"
 #include "analysis/running/runner.h"
 #include "analysis/running/layer_observer.h"
+#include "analysis/running/not_finite.h"
 #include "analysis/running/padded_batches.h"
 
 #include <ATen/ATen.h>
@@ -270,7 +271,10 @@ public:
             if (!m_run.plan.isResident() && batch + 1 == m_batches.batches.size())
                 finishLayer(layer);
         };
-        steps.finished = [&](std::size_t batch, const at::Tensor&) {
+        steps.finished = [&](std::size_t batch, const at::Tensor& output) {
+            // Numbers that are not finite in any layer make those after it so.
+            if (m_notFinite.empty() && !isFinite(output))
+                m_notFinite = notFiniteText(m_model, m_run.plan, {&m_batches.batches[batch], 1}, progress.part(0, 0));
             if (m_run.plan.isResident())
                 finishBatch(batch);
         };
@@ -388,6 +392,7 @@ private:
     std::int64_t m_sequences = 0;
     bool m_hasValues = false;
     int m_layersDone = 0;
+    std::string m_notFinite; ///< says where numbers that are not finite begin; empty = nowhere
 };
 
 void ForwardWalk::warn() {
@@ -398,10 +403,13 @@ void ForwardWalk::warn() {
         pass.narrowLayers += window > 0 && window < longest ? 1 : 0;
         pass.undirected += m_sums[layer].parts[0].at(TokenSum::undirected);
     }
-    for (MetricResult& result : m_results)
+    for (MetricResult& result : m_results) {
+        if (!m_notFinite.empty())
+            result.warnings.push_back(m_notFinite);
         if (const auto& metric = std::get<ForwardMetric>(result.request.info->computation); metric.notes)
             for (std::string& note : metric.notes(pass, result.request))
                 result.warnings.push_back(std::move(note));
+    }
 }
 
 } // namespace

@@ -4,6 +4,8 @@
 #include "analysis/base/text.h"
 #include "analysis/metrics/gradient_metrics.h"
 #include "analysis/metrics/gradient_walk.h"
+#include "analysis/running/not_finite.h"
+#include "analysis/running/padded_batches.h"
 
 #include <fmt/format.h>
 
@@ -80,6 +82,8 @@ public:
             throw Cancelled();
         for (std::size_t i = 0; i < m_parts.size(); ++i)
             describe(i);
+        if (!isStopped)
+            warnOfNoValues(progress.part(1, 1));
         return std::move(m_results);
     }
 
@@ -146,6 +150,38 @@ private:
                                                       grouped(static_cast<std::uint64_t>(data.tokens)),
                                                       grouped(static_cast<std::uint64_t>(data.allTokens))));
         }
+    }
+
+    bool keepsHeads() const {
+        const ModelSpec& spec = m_model.spec();
+        for (int layer = 0; layer < spec.layerCount(); ++layer)
+            if (!KeptUnits(spec.layers[static_cast<std::size_t>(layer)], m_run.plan.mask().layer(layer)).heads.empty())
+                return true;
+        return false;
+    }
+
+    /// Where the numbers begin that make gradients NaN. One such number makes all gradients so.
+    std::string causeOfNoValues(const Progress& progress) const {
+        const PaddedBatches batches = paddedBatches(m_run.sequences, m_run.batchTokens);
+        try {
+            if (std::string text = notFiniteText(m_model, m_run.plan, batches.batches, progress); !text.empty())
+                return text;
+            return "there is no value: the outputs of all layers are finite, but not the gradients";
+        } catch (const Cancelled&) {
+            return "there is no value: the gradients are not finite";
+        }
+    }
+
+    void warnOfNoValues(const Progress& progress) {
+        const auto isEmpty = [](const MetricResult& result) {
+            return std::ranges::all_of(result.values.values(), [](double value) { return std::isnan(value); });
+        };
+        if (!keepsHeads() || std::ranges::none_of(m_results, isEmpty))
+            return;
+        const std::string text = causeOfNoValues(progress);
+        for (MetricResult& result : m_results)
+            if (isEmpty(result))
+                result.warnings.push_back(text);
     }
 
     const Model& m_model;

@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/running/not_finite.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>
@@ -225,7 +226,17 @@ private:
         const auto vocab = static_cast<std::size_t>(logits.size(1));
         for (std::size_t i = 0; i < m_texts.size(); ++i)
             if (m_texts[i].goesOn)
-                extend(i, m_texts[i].sampler.next({logits.data_ptr<float>() + i * vocab, vocab}));
+                extend(i, next(m_texts[i], {logits.data_ptr<float>() + i * vocab, vocab}));
+    }
+
+    int next(Text& text, std::span<const float> logits) const {
+        try {
+            return text.sampler.next(logits);
+        } catch (const Error& error) {
+            const int positions = static_cast<int>(text.ids.size());
+            const std::string cause = notFiniteText(m_model, m_plan, std::array{Batch{1, positions, text.ids, {}, {}, {}}});
+            throw Error(error.message() + (cause.empty() ? "" : "; " + cause), error.subject(), error.hint());
+        }
     }
 
     void extend(std::size_t index, int token) {

@@ -232,6 +232,7 @@ public:
             onText();
         else
             onTask();
+        addOverwrittenFiles(model(), m_ready.warnings);
         warnings = m_ready.warnings;
         if (m_keeper && !results.empty() && m_isNew)
             m_keeper->keep(results);

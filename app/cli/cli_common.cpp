@@ -12,6 +12,7 @@
 #include "backends/json/result_json.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
+#include "backends/text/text_source.h"
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
@@ -24,6 +25,7 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <thread>
 
 namespace secateur::cli {
 
@@ -123,8 +125,8 @@ void addCommonOptions(CLI::App& verb, Console& console) {
                     "Progress on standard error; auto = live on a terminal, else none")
         ->check(CLI::IsMember({"auto", "plain", "json", "none"}))
         ->capture_default_str();
-    verb.add_option("--threads", console.threads, "Number of threads; 0 = one per core")
-        ->check(CLI::Range(0, 1024))
+    verb.add_option("--threads", console.threads, "Number of threads; 0 = one per core; at most four per core")
+        ->check(CLI::Range(0, 4 * std::max(1, static_cast<int>(std::thread::hardware_concurrency()))))
         ->capture_default_str();
     verb.add_option("--device", console.device, "Device of the matrix products: cpu, cuda or cuda:N")
         ->check(CLI::Validator(
@@ -133,6 +135,18 @@ void addCommonOptions(CLI::App& verb, Console& console) {
     verb.add_option("--log-level", console.logLevel, "Lowest level of log messages on standard error")
         ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
         ->capture_default_str();
+}
+
+CLI::Validator isUtf8() {
+    const auto refusal = [](const std::string& text) {
+        try {
+            checkUtf8(text, {});
+        } catch (const Error& error) {
+            return error.message();
+        }
+        return std::string();
+    };
+    return CLI::Validator(refusal, "");
 }
 
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,
@@ -199,6 +213,11 @@ std::int64_t peakBytes() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; // Linux counts kilobytes
+}
+
+void addOverwrittenFiles(const Model& model, std::vector<std::string>& warnings) {
+    const std::vector<std::string> more = overwrittenFiles(model);
+    warnings.insert(warnings.end(), more.begin(), more.end());
 }
 
 ModelCard fullCard(const Model& model) {

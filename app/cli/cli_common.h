@@ -42,6 +42,9 @@ struct Console {
 /// --json, --progress, --threads, --device, --log-level
 void addCommonOptions(CLI::App& verb, Console& console);
 
+/// A check of an option whose text a model reads: it must be UTF-8.
+CLI::Validator isUtf8();
+
 /// Opens a model. @param memoryBudget as in OpenOptions
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,
                                   std::int64_t memoryBudget = 0);
@@ -81,6 +84,9 @@ std::int64_t peakBytes();
 
 /// --force, for verbs that write files of which no model consists
 void addForceOption(CLI::App& verb, bool& force);
+
+/// Appends a warning for each weight file that was written to since the model was opened: called at the end of a run.
+void addOverwrittenFiles(const Model& model, std::vector<std::string>& warnings);
 
 /// The model card with its fingerprint.
 ModelCard fullCard(const Model& model);

@@ -197,6 +197,7 @@ void evaluateSeveral(const EvaluateArguments& arguments, const Console& console)
     if (givesPooledOutput(*ready.model))
         throw UsageError("an encoder without a head is evaluated under one mask only", "--mask");
     const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
+    addOverwrittenFiles(*ready.model, ready.warnings);
     if (console.json) {
         printJson(evaluationsJson(fullCard(*ready.model), runs, secondsSince(begin), ready.warnings));
         return;
@@ -282,6 +283,7 @@ Evaluation evaluated(ReadyModel& ready, const EvaluateArguments& arguments, std:
     if (!inputs.tasks.empty())
         evaluation.tasks = evaluateTasks(ready, inputs, run, reference, keeper, nextPart());
     addPrice(evaluation, model.card(), run.plan->mask());
+    addOverwrittenFiles(model, ready.warnings);
     evaluation.warnings = ready.warnings;
     return evaluation;
 }

@@ -59,6 +59,7 @@ void generateVerb(const GenerateArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     const PromptContinuation written = continuePrompt(*ready.model, *ready.plan, *tokenizer, arguments.prompt, progress,
                                                       console.json ? TextSink() : printNow);
+    addOverwrittenFiles(*ready.model, ready.warnings);
     const Continuation& continuation = written.continuation;
     const double seconds = secondsSince(begin);
     spdlog::info("{} tokens in {:.2f} s", continuation.tokens.size(), seconds);
@@ -81,7 +82,7 @@ void addGenerate(CLI::App& program, Console& console) {
     CLI::App* verb = program.add_subcommand("generate", "Continue a prompt, dense or under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
-    verb->add_option("--prompt", prompt.text, "Text to continue")->option_text("TEXT")->required();
+    verb->add_option("--prompt", prompt.text, "Text to continue")->option_text("TEXT")->required()->check(isUtf8());
     verb->add_option("--new-tokens", prompt.newTokens, "Maximum number of generated tokens")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();

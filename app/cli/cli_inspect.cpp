@@ -178,6 +178,7 @@ void addInspect(CLI::App& program, Console& console) {
         verb->add_option("--tokens", arguments->tokens,
                          "Show the tokens of this text instead of the model card (MODEL may be a tokenizer file)")
             ->option_text("TEXT")
+            ->check(isUtf8())
             ->excludes(tensors);
     verb->add_flag("--parse-special", arguments->parseSpecial, "Parse special tokens (\"<s>\") in TEXT")->needs(tokens);
     addCommonOptions(*verb, console);

@@ -286,6 +286,7 @@ void exportVerb(ExportArguments arguments, const Console& console) {
     arguments.request.record = maskOf(arguments.mask, *model, warnings);
     ExportResult result = exportModel(*model, target, arguments.request, progress);
     result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
+    addOverwrittenFiles(*model, result.warnings);
     for (const ExportedFile& file : result.files)
         noteWritten(file.path);
     if (console.json)

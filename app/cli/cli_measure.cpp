@@ -4,6 +4,7 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/measure_text.h"
 #include "backends/base/atomic_file.h"
+#include "backends/engine/memory_check.h"
 #include "backends/json/result_json.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
@@ -150,6 +151,7 @@ ReadyModel opened(const MeasureArguments& arguments, bool runs, const Console& c
     if (runs)
         return openToRun(arguments.path, arguments.run, console, progress);
     ReadyModel ready{open(arguments.path, console, progress), nullptr, {}, {}};
+    checkProducts(*ready.model);
     ready.warnings = ready.model->card().warnings;
     return ready;
 }
@@ -173,6 +175,7 @@ Measured measureRequests(const MeasureArguments& arguments, const Console& conso
         if (!std::ranges::all_of(requests, runsModel))
             ready.warnings.emplace_back("metrics of weights are of the whole model and ignore the mask");
     }
+    addOverwrittenFiles(*ready.model, ready.warnings);
     all.notes = ready.warnings;
     all.session.created = utcNow();
     return all;

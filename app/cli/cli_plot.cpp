@@ -203,7 +203,8 @@ void addPlot(CLI::App& program, Console& console) {
         ->check(CLI::IsMember({"column", "page"}))
         ->capture_default_str();
     verb->add_option("--prompt", arguments->prompt, "Text that the model reads (" + figuresFrom<FromPrompt>() + ")")
-        ->option_text("TEXT");
+        ->option_text("TEXT")
+        ->check(isUtf8());
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     verb->add_option("--reference", arguments->reference,

@@ -7,6 +7,7 @@
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
 #include "backends/base/atomic_file.h"
+#include "backends/engine/memory_check.h"
 #include "backends/json/mask_result_json.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
@@ -97,6 +98,7 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
     {
         const Progress progress = console.progress();
         const auto model = open(arguments.path, console, progress.part(0, 0));
+        checkProducts(*model);
         card = fullCard(*model);
         if (!arguments.base.empty())
             request.base = maskOf(arguments.base, *model, warnings).mask;
@@ -104,6 +106,7 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
         record.mask = result.mask;
         record.provenance = provenanceOf(request, arguments.base, result);
         warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
+        addOverwrittenFiles(*model, warnings);
     }
     record.modelName = card.name;
     record.fingerprint = card.fingerprint;

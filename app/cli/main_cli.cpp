@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <csignal>
 #include <memory>
+#include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -130,6 +131,10 @@ int run(int count, char** values, cli::Console& console) {
         return fail(error, failed, console);
     } catch (const Cancelled&) {
         return fail(Error("cancelled"), failed, console);
+    } catch (const std::bad_alloc&) {
+        return fail(Error(fmt::format("there is not enough memory: {} are available",
+                                      shortBytes(static_cast<double>(availableMemory())))),
+                    failed, console);
     } catch (const std::exception& error) {
         return fail(Error(firstLine(error.what())), failed, console);
     }

@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "backends/base/runtime.h"
+#include "backends/engine/memory_check.h"
 #include "backends/engine/open_model.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/export/export_targets.h"
@@ -32,7 +33,15 @@ Services windowServices() {
     services.readSession = [](const std::string& path) { return readSession(path); };
     services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
     services.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
-    services.measure = measureOnChoice;
+    services.measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice& choice,
+                          const Progress& progress, const LayerSink& layerDone) {
+        checkProducts(model);
+        std::vector<MetricResult> results = measureOnChoice(model, requests, choice, progress, layerDone);
+        const std::vector<std::string> warnings = overwrittenFiles(model);
+        for (MetricResult& result : results)
+            result.warnings.insert(result.warnings.end(), warnings.begin(), warnings.end());
+        return results;
+    };
     services.prune = pruneOnChoice;
     services.gradientChange = gradientChangeOnChoice;
     services.readText = readEvaluationText;

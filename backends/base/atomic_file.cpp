@@ -47,7 +47,7 @@ fs::file_time_type lastWritten(const fs::path& path) {
 void removeIfAbandoned(const fs::path& path) {
     if (fs::is_symlink(path) || fs::file_time_type::clock::now() - lastWritten(path) < leastAge)
         return;
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0)
         fs::remove_all(path);
 }

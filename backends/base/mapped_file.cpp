@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -55,14 +56,28 @@ Error systemError(const char* what, const std::string& path) {
     return Error(std::string(what) + ": " + std::strerror(errno), path);
 }
 
-/// Size of an open file in bytes. @throws Error
-std::size_t sizeOf(int descriptor, const std::string& path) {
+[[noreturn]] void refuseOther(const std::string& path) {
+    throw Error("is not a regular file", path);
+}
+
+/// Opens a file without waiting, so that a named pipe can be refused. @return -1 with errno set
+int openWithoutWaiting(const std::string& path) {
+    return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/// The state of an open file. @throws Error if it is not a regular file
+struct stat stateOf(int descriptor, const std::string& path) {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0)
         throw systemError("cannot be examined", path);
     if (!S_ISREG(status.st_mode))
-        throw Error("is not a regular file", path);
-    return static_cast<std::size_t>(status.st_size);
+        refuseOther(path);
+    return status;
+}
+
+/// Size of an open file in bytes. @throws Error
+std::size_t sizeOf(int descriptor, const std::string& path) {
+    return static_cast<std::size_t>(stateOf(descriptor, path).st_size);
 }
 
 template <typename T>
@@ -155,12 +170,17 @@ Slot* freeSlot() {
 } // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
-    // O_NONBLOCK: opening a named pipe does not wait for a writer; the pipe is refused below.
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat state {};
+    // Opening some devices has effects, and a socket cannot be opened.
+    if (::stat(path.c_str(), &state) == 0 && !S_ISREG(state.st_mode))
+        refuseOther(path);
+    const int descriptor = openWithoutWaiting(path);
     if (descriptor < 0)
         throw systemError("cannot be opened", path);
     const std::shared_ptr<MappedFile> file(new MappedFile(path, descriptor));
-    const std::size_t size = sizeOf(descriptor, path);
+    state = stateOf(descriptor, path); // the name may belong to another file by now
+    file->m_changed = state.st_mtim;
+    const auto size = static_cast<std::size_t>(state.st_size);
     if (size == 0)
         throw Error("is empty", path);
     void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
@@ -205,6 +225,14 @@ void MappedFile::checkWhole() const {
                     "Open it again");
 }
 
+bool MappedFile::isOverwritten() const {
+    if (m_descriptor < 0)
+        return false;
+    const struct stat now = stateOf(m_descriptor, m_path);
+    return static_cast<std::size_t>(now.st_size) != m_bytes.size() || now.st_mtim.tv_sec != m_changed.tv_sec ||
+           now.st_mtim.tv_nsec != m_changed.tv_nsec;
+}
+
 std::ptrdiff_t MappedFile::copyTo(int file, std::span<const std::byte> part) const {
     if (m_descriptor >= 0) {
         auto from = static_cast<off_t>(part.data() - m_bytes.data());
@@ -242,6 +270,21 @@ void MappedFile::advise(std::span<const std::byte> part, int advice, bool inside
     const std::size_t last = inside ? end / page * page : end;
     if (first < last)
         ::madvise(const_cast<std::byte*>(m_bytes.data()) + first, last - first, advice);
+}
+
+std::string beginningOf(const std::string& path, std::size_t count) {
+    struct stat state {};
+    if (::stat(path.c_str(), &state) != 0 || !S_ISREG(state.st_mode))
+        return {};
+    const int descriptor = openWithoutWaiting(path);
+    if (descriptor < 0)
+        return {};
+    std::string bytes(count, '\0');
+    const bool isFile = ::fstat(descriptor, &state) == 0 && S_ISREG(state.st_mode);
+    const ssize_t found = isFile ? ::read(descriptor, bytes.data(), bytes.size()) : 0;
+    ::close(descriptor);
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(found, 0)));
+    return bytes;
 }
 
 std::string_view charactersOf(std::span<const std::byte> bytes) {

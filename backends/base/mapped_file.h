@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@ class MappingGuard;
 /// checkWhole() reports it afterwards.
 class MappedFile {
 public:
+    /// Never waits, as for the other end of a named pipe.
     /// @throws Error if it cannot be opened, is not a regular file or is empty
     static std::shared_ptr<const MappedFile> open(const std::string& path);
     /// Treats bytes in memory as a file with this path. @throws Error if there are none
@@ -32,6 +34,8 @@ public:
     /// one of the same name is still whole.
     /// @throws Error if the file has become shorter, or a part of it could not be read
     void checkWhole() const;
+    /// Whether the file was written to since it was opened: its size or the time of its last change differs.
+    bool isOverwritten() const;
     /// Writes a part of bytes() to an open file, inside the kernel if the file systems support it.
     /// @return number of bytes written, at least one; -1 with errno set
     std::ptrdiff_t copyTo(int file, std::span<const std::byte> part) const;
@@ -48,10 +52,14 @@ private:
 
     std::string m_path;
     int m_descriptor; ///< -1 in memory
+    timespec m_changed{}; ///< time of the last change when it was opened
     std::vector<std::byte> m_owned;
     std::span<const std::byte> m_bytes;
     std::unique_ptr<const MappingGuard> m_guard; ///< nullptr in memory
 };
+
+/// The first bytes of a regular file; fewer if it is shorter, none if it cannot be read or is something else.
+std::string beginningOf(const std::string& path, std::size_t count);
 
 /// Bytes as characters.
 std::string_view charactersOf(std::span<const std::byte> bytes);

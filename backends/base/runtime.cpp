@@ -90,6 +90,28 @@ std::int64_t leftInGroups(const std::string& path, const GroupFiles& files) {
     return left;
 }
 
+/// Bytes of this process that a resource limit counts. @param field of /proc/self/statm, from 0; 0 if unknown
+std::int64_t usedBytes(int field) {
+    std::ifstream file("/proc/self/statm");
+    std::int64_t pages = 0;
+    for (int i = 0; i <= field; ++i)
+        if (!(file >> pages))
+            return 0;
+    return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+/// Number of bytes left of a limit of this process (ulimit).
+std::int64_t leftOfLimit(int resource, int field) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return unlimited;
+    const auto most = static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, unlimited));
+    return std::max<std::int64_t>(0, most - usedBytes(field));
+}
+
+constexpr int addressSpaceField = 0;
+constexpr int dataField = 5;
+
 constexpr unsigned wallSeconds = 60;
 
 constexpr const char* made = "made";
@@ -132,13 +154,6 @@ void limit(int resource, rlim_t most) {
     }
 }
 
-/// Address space of this process in bytes; 0 if unknown.
-std::size_t addressSpace() {
-    std::size_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
 /// Sets the child's limits, and makes a crash end it at once, without messages or core dumps.
 void confine(unsigned processorSeconds, std::size_t moreMemory) {
     for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU, SIGPIPE})
@@ -150,8 +165,8 @@ void confine(unsigned processorSeconds, std::size_t moreMemory) {
         ::dup2(nowhere, STDERR_FILENO);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, processorSeconds);
-    if (const std::size_t bytes = addressSpace(); bytes > 0)
-        limit(RLIMIT_AS, bytes + moreMemory);
+    if (const std::int64_t bytes = usedBytes(addressSpaceField); bytes > 0)
+        limit(RLIMIT_AS, static_cast<std::size_t>(bytes) + moreMemory);
     ::alarm(wallSeconds);
 }
 
@@ -221,8 +236,12 @@ void reserveStandardStreams() {
             static_cast<void>(::open("/", O_RDONLY | O_DIRECTORY)); // gets the lowest free number, which is this one
 }
 
+std::int64_t addressSpaceLeft() {
+    return leftOfLimit(RLIMIT_AS, addressSpaceField);
+}
+
 std::int64_t availableMemory() {
-    std::int64_t available = freeOnMachine();
+    std::int64_t available = std::min({freeOnMachine(), addressSpaceLeft(), leftOfLimit(RLIMIT_DATA, dataField)});
     std::ifstream groups("/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) {
         if (line.starts_with("0::"))

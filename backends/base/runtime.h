@@ -16,9 +16,12 @@ void initialiseRuntime(int threads);
 /// printed. Writing to them still fails. Call it first in main().
 void reserveStandardStreams();
 
-/// Bytes that this process may still allocate: the machine's available memory or the rest of its control group's limit,
-/// whichever is less.
+/// Bytes that this process may still allocate: the least of the machine's available memory and what is left of the
+/// limits of its control group, of its address space and of its data (ulimit -v, -d).
 std::int64_t availableMemory();
+
+/// Bytes that are left of this process's limit of the address space; the largest number if there is no limit.
+std::int64_t addressSpaceLeft();
 
 /// Runs work on untrusted data in a forked child process, where it may crash, hang or exhaust memory, and returns its
 /// result. The child is ended after a minute, after `processorSeconds`, or when it needs more than `moreMemory` bytes

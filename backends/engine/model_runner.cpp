@@ -2,12 +2,14 @@
 
 #include "analysis/base/error.h"
 #include "analysis/running/runner_results.h"
+#include "backends/base/memory_error.h"
 #include "backends/base/runtime.h"
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/backward.h"
 #include "backends/engine/embedding_and_head.h"
 #include "backends/engine/engine_plan.h"
 #include "backends/engine/layer_pass.h"
+#include "backends/engine/memory_check.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -16,6 +18,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
+#include <new>
 #include <type_traits>
 
 namespace secateur {
@@ -61,14 +65,16 @@ std::int64_t budgetOf(const OpenOptions& options) {
     return options.device == "cpu" ? availableMemory() / 2 : std::numeric_limits<std::int64_t>::max();
 }
 
-/// Runs work without recording a graph, and converts libtorch's exceptions to Error.
+/// Runs work without recording a graph, and converts exceptions of libtorch and of the allocator to Error.
 template <typename Work>
 std::invoke_result_t<Work> withoutGraph(const std::string& path, const Work& work) {
     const c10::NoGradGuard noGraph;
     try {
         return work();
     } catch (const c10::Error& error) {
-        throw Error(error.what_without_backtrace(), path);
+        throw torchError(error, path);
+    } catch (const std::bad_alloc&) {
+        throw memoryError(path);
     }
 }
 
@@ -105,6 +111,8 @@ public:
     std::shared_ptr<const Plan> plan(const PruningMask& mask, ComputeType type) const override {
         mask.checkFits(m_spec);
         const TypeChoice choice = chooseType(type, m_device.is_cpu(), m_model.card().dtype);
+        if (m_device.is_cpu())
+            std::call_once(m_memoryChecked, [&] { checkRunMemory(m_model, choice.type); });
         return std::make_shared<EnginePlan>(m_model, m_store, mask, choice.reason,
                                             Conversion{choice.type, m_form, m_device});
     }
@@ -343,6 +351,7 @@ private:
     const ModelSpec& m_spec;
     at::Device m_device;
     mutable WeightStore m_store;
+    mutable std::once_flag m_memoryChecked; ///< set when the first plan had enough memory
     RotaryCache m_rotary;
     WeightForm m_form;
     std::unique_ptr<const LayerMath> m_gradient;

@@ -3,6 +3,8 @@
 #include "analysis/base/error.h"
 #include "analysis/model/kernels.h"
 #include "analysis/model/model.h"
+#include "analysis/running/runner.h"
+#include "backends/base/memory_error.h"
 #include "backends/formats/checkpoint.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
@@ -92,7 +94,7 @@ public:
         try {
             return asHuggingFace(readSlot(found), layer, name);
         } catch (const c10::Error& error) {
-            throw Error(error.what_without_backtrace(), found.entry->subject());
+            throw torchError(error, found.entry->subject());
         }
     }
 
@@ -127,6 +129,14 @@ public:
     void checkFiles() const override {
         for (const auto& file : m_files)
             file->checkWhole();
+    }
+
+    std::vector<std::string> overwrittenFiles() const {
+        std::vector<std::string> names;
+        for (const auto& file : m_files)
+            if (file->isOverwritten())
+                names.push_back(file->path());
+        return names;
     }
 
     std::string fingerprint() const override {
@@ -210,7 +220,7 @@ auto opening(const std::string& path, Work work) {
     } catch (const std::filesystem::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
     } catch (const std::bad_alloc&) {
-        throw Error("cannot be opened: there is not enough memory", path);
+        throw memoryError(path);
     }
 }
 
@@ -227,6 +237,14 @@ std::shared_ptr<const Model> openModel(const std::string& given, const Progress&
         progress.report(1, "opened " + path);
         return model;
     });
+}
+
+std::vector<std::string> overwrittenFiles(const Model& model) {
+    std::vector<std::string> warnings;
+    if (const auto* own = dynamic_cast<const CheckpointModel*>(&model))
+        for (const std::string& name : own->overwrittenFiles())
+            warnings.push_back(name + " was written to while it was open: the results may mix old and new weights");
+    return warnings;
 }
 
 std::vector<TensorInfo> listTensors(const std::string& given) {

@@ -26,6 +26,10 @@ struct OpenOptions {
 std::shared_ptr<const Model> openModel(const std::string& path, const Progress& progress = {},
                                        const OpenOptions& options = {});
 
+/// A warning for each weight file of a model whose size or time of change is not that of when it was opened. To be
+/// called at the end of a run; a truncated file is an error before, in Model::checkFiles().
+std::vector<std::string> overwrittenFiles(const Model& model);
+
 /// The runner of a model. @param model must outlive the runner
 std::unique_ptr<const Runner> makeRunner(const Model& model, const OpenOptions& options);
 

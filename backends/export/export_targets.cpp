@@ -8,6 +8,7 @@
 #include "backends/base/atomic_file.h"
 #include "backends/base/file_output.h"
 #include "backends/engine/open_model.h"
+#include "backends/export/companion_files.h"
 #include "backends/export/masked_files.h"
 #include "backends/session/mask_json.h"
 
@@ -95,51 +96,8 @@ constexpr const char* cardName = "README.md";
 constexpr const char* maskName = "model.mask.json";
 constexpr std::int64_t leastMemory = 1; ///< memory budget with which no layer is kept longer than needed
 
-/// Names of the files beside the weights in a Hugging Face directory.
-struct CompanionFiles {
-    std::vector<std::string> copied;  ///< configuration, tokenizer, code and other small files
-    std::vector<std::string> leftOut; ///< weights in other formats, large and hidden files, folders
-};
-
-constexpr std::uintmax_t mostCompanionBytes = 64'000'000; ///< the largest tokenizers take about half
-
-/// Endings of weights, optimiser states and graphs of the dense model, which are left out of an export.
-constexpr std::array<std::string_view, 18> weightEndings{
-    ".safetensors", ".bin",  ".pt",  ".pth", ".gguf",   ".h5",       ".msgpack", ".onnx", ".onnx_data",
-    ".ot",          ".ckpt", ".npz", ".zip", ".tflite", ".mlmodelc", ".data",    ".ggml", ".index.json"};
-
-bool isCompanion(const fs::directory_entry& item) {
-    const std::string name = item.path().filename().string();
-    const bool isWeight =
-        std::ranges::any_of(weightEndings, [&](std::string_view ending) { return name.ends_with(ending); });
-    std::error_code failure;
-    return !isWeight && !name.starts_with('.') && item.is_regular_file(failure) &&
-           item.file_size(failure) <= mostCompanionBytes && !failure;
-}
-
-/// Lists the files of a folder as copied or left out.
-/// @param taken files that the export writes itself; neither they nor unfinished files of any writer are in a list
-CompanionFiles companionFiles(const std::string& folder, const std::set<std::string>& taken) {
-    CompanionFiles files;
-    for (const fs::directory_entry& item : fs::directory_iterator(folder)) {
-        const std::string name = item.path().filename().string();
-        if (!taken.contains(name) && !isUnfinished(name))
-            (isCompanion(item) ? files.copied : files.leftOut).push_back(name);
-    }
-    std::ranges::sort(files.copied);
-    std::ranges::sort(files.leftOut);
-    return files;
-}
-
 double secondsSince(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-std::string contentOf(const fs::path& file) {
-    if (!fs::exists(file) || fs::file_size(file) == 0)
-        return {};
-    const auto bytes = MappedFile::open(file.string());
-    return {reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size()};
 }
 
 void put(const fs::path& file, const std::string& content) {
@@ -261,17 +219,18 @@ private:
     }
 
     void exportFolder() {
-        const fs::path folder = fs::path(m_files.names().front()).parent_path();
-        refuseSource(folder.empty() ? "." : folder);
+        const fs::path parent = fs::path(m_files.names().front()).parent_path();
+        const fs::path folder = parent.empty() ? "." : parent;
+        refuseSource(folder);
         AtomicFolder aside(m_request.path, m_request.mayReplace, isOwnFolder);
         const fs::path made(aside.path());
         write([&](const std::string& name) { return (made / fs::path(name).filename()).string(); });
         if (!m_files.isGguf())
-            copyCompanions(folder.empty() ? "." : folder, made);
+            copyCompanions(folder, made);
         const fs::path opened(m_card.path);
         verify(fs::is_directory(opened) ? made.string() : (made / opened.filename()).string());
         put(made / maskName, maskJson(record()));
-        put(made / cardName, cardText(maskName, m_files.isGguf() ? "" : contentOf(folder / cardName)));
+        put(made / cardName, cardText(maskName, m_files.isGguf() ? "" : companionContent(folder.string(), cardName)));
         std::set<std::string> names;
         for (const fs::directory_entry& item : fs::directory_iterator(made))
             names.insert(item.path().filename().string());
@@ -293,8 +252,9 @@ private:
             taken.insert(fs::path(name).filename().string());
         const CompanionFiles companions = companionFiles(folder.string(), taken);
         for (const std::string& name : companions.copied)
-            put(made / name, contentOf(folder / name));
+            put(made / name, companionContent(folder.string(), name));
         m_result.leftOut = companions.leftOut;
+        m_result.warnings.insert(m_result.warnings.end(), companions.warnings.begin(), companions.warnings.end());
     }
 
     void verify(const std::string& written) {

@@ -1,6 +1,7 @@
 #include "backends/formats/checkpoint.h"
 
 #include "analysis/base/error.h"
+#include "backends/base/memory_error.h"
 #include "backends/base/sha256.h"
 
 #include <ATen/ATen.h>
@@ -229,7 +230,7 @@ at::Tensor readTensor(const TensorEntry& entry) {
             return viewOf(entry);
         }
     } catch (const c10::Error& error) {
-        throw Error(error.what_without_backtrace(), entry.subject());
+        throw torchError(error, entry.subject());
     }
 }
 

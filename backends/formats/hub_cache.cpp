@@ -1,5 +1,6 @@
 #include "backends/formats/hub_cache.h"
 
+#include "backends/base/mapped_file.h"
 #include "backends/formats/pytorch.h"
 #include "backends/formats/hf_weights.h"
 
@@ -8,8 +9,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -141,9 +142,10 @@ bool holdsCheckpoint(const fs::path& snapshot) {
 
 /// The snapshot that refs/main names, then the others from the newest.
 std::vector<fs::path> snapshotsOf(const fs::path& repository) {
+    constexpr std::size_t longestReference = 200; // a commit has 40 digits
     std::string main;
     if (const fs::path reference = repository / "refs" / "main"; isFile(reference))
-        std::ifstream(reference) >> main;
+        std::istringstream(beginningOf(reference.string(), longestReference)) >> main;
     std::vector<fs::path> snapshots = entriesOf(repository / "snapshots");
     std::erase_if(snapshots, [](const fs::path& path) { return !isFolder(path); });
     std::ranges::sort(snapshots, std::greater(),

@@ -18,7 +18,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <mutex>
 #include <span>
@@ -193,9 +192,7 @@ bool isSession(const std::string& path) {
     std::error_code ignored;
     if ((extension == ".h5" || extension == ".hdf5") && !std::filesystem::is_directory(path, ignored))
         return true; // even if missing or damaged, which reading will report
-    std::array<char, signature.size()> head{};
-    std::ifstream(path, std::ios::binary).read(head.data(), head.size());
-    return std::string_view(head.data(), head.size()) == signature;
+    return beginningOf(path, signature.size()) == signature;
 }
 
 Session readSession(const MappedFile& file) {

@@ -3,9 +3,9 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "backends/base/mapped_file.h"
 #include "backends/formats/hf_config.h"
 #include "backends/text/sequence_text.h"
+#include "backends/text/text_source.h"
 #include "backends/tokenizers/regex.h"
 
 #include <fmt/format.h>
@@ -33,9 +33,7 @@ struct Line {
 
 /// The lines of a file that are not blank.
 std::vector<Line> linesOf(const std::string& path) {
-    const auto file = MappedFile::open(path);
-    const std::string content(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-    file->checkWhole();
+    const std::string content = readTextFile(path);
     std::vector<Line> lines;
     std::size_t number = 0;
     for (std::string& line : split(content, '\n')) {

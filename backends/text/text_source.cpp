@@ -1,6 +1,7 @@
 #include "backends/text/text_source.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/text.h"
 #include "backends/base/json_object.h"
 #include "backends/base/mapped_file.h"
 
@@ -18,13 +19,6 @@ namespace {
 
 constexpr std::array<const char*, 4> usualFields{"text", "content", "page", "prompt"};
 
-std::string contentOf(const fs::path& path) {
-    const auto file = MappedFile::open(path.string());
-    std::string content(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-    file->checkWhole();
-    return content;
-}
-
 std::string fieldOf(const JsonObject& row, const std::string& field) {
     if (!field.empty()) {
         const auto text = row.text(field);
@@ -39,7 +33,7 @@ std::string fieldOf(const JsonObject& row, const std::string& field) {
 }
 
 std::vector<std::string> rowsOf(const fs::path& path, const std::string& field) {
-    const std::string content = contentOf(path);
+    const std::string content = readTextFile(path.string());
     std::vector<std::string> documents;
     std::size_t number = 0;
     for (const std::string_view line : splitDocuments(content, TextSplit::line)) {
@@ -68,6 +62,19 @@ std::vector<std::string> partsOf(std::string_view content, TextSplit split) {
 
 } // namespace
 
+std::string readTextFile(const std::string& path) {
+    const auto file = MappedFile::open(path);
+    std::string content(charactersOf(file->bytes()));
+    file->checkWhole();
+    checkUtf8(content, path);
+    return content;
+}
+
+void checkUtf8(std::string_view text, const std::string& name) {
+    if (const auto bad = firstInvalidUtf8(text))
+        throw Error(fmt::format("is not UTF-8: invalid byte at offset {} (from 0)", *bad), name);
+}
+
 std::vector<std::string> readDocuments(const std::string& path, const std::string& field, TextSplit split) {
     if (path.empty())
         return partsOf(builtInText(), split);
@@ -77,12 +84,12 @@ std::vector<std::string> readDocuments(const std::string& path, const std::strin
         if (fs::is_directory(path)) {
             std::vector<std::string> documents;
             for (const fs::path& file : filesIn(path))
-                documents.push_back(contentOf(file));
+                documents.push_back(readTextFile(file.string()));
             return documents;
         }
         if (fs::path(path).extension() == ".jsonl")
             return rowsOf(path, field);
-        return partsOf(contentOf(path), split);
+        return partsOf(readTextFile(path), split);
     } catch (const fs::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
     }

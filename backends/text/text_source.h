@@ -8,6 +8,15 @@
 
 namespace secateur {
 
+/// The content of a text file: the one way in which texts and tasks are read. Neither the beginning nor a part of an
+/// invalid text is used.
+/// @throws Error naming the file and, if it is not UTF-8, the offset of the first invalid byte
+std::string readTextFile(const std::string& path);
+
+/// @param name of the file or the option that holds the text
+/// @throws Error with the offset of the first byte that is not valid UTF-8
+void checkUtf8(std::string_view text, const std::string& name);
+
 /// The documents at a path. In a folder, each file that is neither hidden nor empty is a document, in the order of
 /// names. In a .jsonl file, each row is a document: the text of `field` or, if `field` is empty, of the first of
 /// "text", "content", "page" and "prompt" in the row.

@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
+#include "backends/tokenizers/growth.h"
 #include "backends/tokenizers/unicode.h"
 #include "backends/tokenizers/vocabulary.h"
 
@@ -204,7 +205,8 @@ void lower(char32_t code, std::string& becomes) {
 } // namespace
 
 AlignedText::AlignedText(std::string_view given, bool tracked)
-    : m_tracked(tracked) {
+    : m_given(given.size())
+    , m_tracked(tracked) {
     if (given.size() > mostTextBytes)
         throw Error("is longer than 2 GiB, the limit for one text", "the text");
     if (unicode::isValid(given)) {
@@ -231,6 +233,7 @@ AlignedText::AlignedText(std::string_view given, bool tracked)
 AlignedText AlignedText::slice(std::size_t begin, std::size_t end) const {
     AlignedText part;
     part.m_text = m_text.substr(begin, end - begin);
+    part.m_given = m_given;
     part.m_tracked = m_tracked;
     part.m_moved = m_moved;
     part.m_base = m_base + begin;
@@ -268,6 +271,7 @@ bool AlignedText::beginsAt(std::size_t at) const {
 
 Rewriter::Rewriter(AlignedText& text)
     : m_old(text) {
+    m_fresh.m_given = text.m_given;
     m_fresh.m_tracked = text.m_tracked;
     m_fresh.m_moved = true;
     m_fresh.m_base = text.m_base;
@@ -287,6 +291,8 @@ void Rewriter::keep(std::size_t begin, std::size_t end) {
 
 void Rewriter::put(std::string_view bytes, std::size_t begin, std::size_t end) {
     m_fresh.m_text += bytes;
+    if (m_fresh.size() > growthLimit(m_fresh.m_given))
+        throw GrowthError(m_fresh.m_given, "bytes");
     if (m_old.m_tracked) {
         const TextRange from = m_old.origin(begin, end);
         m_fresh.m_spans.insert(m_fresh.m_spans.end(), bytes.size(),
@@ -305,6 +311,8 @@ void Rewriter::drop(std::size_t bytes) {
 }
 
 void Rewriter::finish() {
+    if (m_fresh.size() > growthLimit(m_fresh.m_given))
+        throw GrowthError(m_fresh.m_given, "bytes");
     if (m_fresh.size() > mostTextBytes)
         throw Error("becomes longer than 2 GiB when it is normalised", "the text");
     m_old = std::move(m_fresh);

@@ -39,6 +39,7 @@ private:
     Span spanOf(std::size_t at) const;
 
     std::string m_text;
+    std::size_t m_given = 0; ///< bytes of the whole given text, which limit the growth of this one
     bool m_tracked = false;
     bool m_moved = false;      ///< whether the text was changed; origins are then in m_spans, if tracked
     std::size_t m_base = 0;    ///< origin of the first byte, as long as the text is unchanged
@@ -46,7 +47,8 @@ private:
     std::vector<Span> m_spans; ///< origin of each byte
 };
 
-/// Writes a new version of an aligned text, from its beginning to its end.
+/// Writes a new version of an aligned text, from its beginning to its end. All calls that add bytes throw GrowthError if
+/// the text becomes longer than growthLimit() allows for the given text.
 class Rewriter {
 public:
     explicit Rewriter(AlignedText& text);
@@ -60,7 +62,7 @@ public:
     /// Removes the last `bytes` bytes of the new text.
     void drop(std::size_t bytes);
     const std::string& text() const { return m_fresh.m_text; }
-    /// Replaces the old text; call once, at the end. @throws Error if it has become too long for 32-bit positions
+    /// Replaces the old text; call once, at the end. @throws GrowthError
     void finish();
 
 private:

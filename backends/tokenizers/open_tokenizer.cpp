@@ -7,6 +7,7 @@
 #include "backends/formats/hf_config.h"
 #include "backends/formats/hub_cache.h"
 #include "backends/tokenizers/gguf_tokenizer.h"
+#include "backends/tokenizers/growth.h"
 #include "backends/tokenizers/hf_vocabulary.h"
 #include "backends/tokenizers/sentencepiece_model.h"
 
@@ -182,6 +183,8 @@ template <typename Work>
 auto openingTokenizer(const std::string& path, Work work) {
     try {
         return work();
+    } catch (const GrowthError& error) {
+        throw Error(error.message(), path); // of the text of an added token
     } catch (const fs::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
     } catch (const std::bad_alloc&) {

@@ -1,6 +1,7 @@
 #include "backends/tokenizers/pipeline.h"
 
 #include "analysis/base/text.h"
+#include "backends/tokenizers/growth.h"
 #include "backends/tokenizers/unicode.h"
 #include "backends/tokenizers/vocabulary.h"
 
@@ -9,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 namespace secateur {
@@ -36,6 +38,13 @@ void append(Encoding& whole, const Encoding& part, int type) {
     whole.ids.insert(whole.ids.end(), part.ids.begin(), part.ids.end());
     whole.ranges.insert(whole.ranges.end(), part.ranges.begin(), part.ranges.end());
     whole.types.insert(whole.types.end(), part.ids.size(), type);
+}
+
+std::size_t bytesOf(const std::vector<std::string>& texts) {
+    std::size_t bytes = 0;
+    for (const std::string& text : texts)
+        bytes += text.size();
+    return bytes;
 }
 
 /// A pool of caches, from which each of several concurrent calls of encode() takes one.
@@ -72,12 +81,14 @@ public:
     const TokenizerCard& card() const override { return m_parts.card; }
 
     Encoding encode(std::string_view text, const EncodeOptions& options) const override {
-        return m_parts.post.join(encodeText(text, options), nullptr, options);
+        return named([&] { return m_parts.post.join(encodeText(text, options), nullptr, options); });
     }
 
     Encoding encodePair(std::string_view first, std::string_view second, const EncodeOptions& options) const override {
-        const Encoding behind = encodeText(second, options);
-        return m_parts.post.join(encodeText(first, options), &behind, options);
+        return named([&] {
+            const Encoding behind = encodeText(second, options);
+            return m_parts.post.join(encodeText(first, options), &behind, options);
+        });
     }
 
     std::string decode(std::span<const int> ids, bool skipSpecial) const override {
@@ -87,8 +98,11 @@ public:
             if (text && !(skipSpecial && isSpecial(id)))
                 tokens.push_back(*std::move(text));
         }
-        for (const auto& step : m_parts.decoders)
-            step->apply(tokens);
+        const std::size_t given = bytesOf(tokens) + tokens.size();
+        named([&] {
+            for (const auto& step : m_parts.decoders)
+                step->apply(tokens, given);
+        });
         return join(tokens, m_parts.decoders.empty() ? " " : "");
     }
 
@@ -110,6 +124,16 @@ public:
     }
 
 private:
+    /// Runs work, and names the tokenizer's file if the text grows too much.
+    template <typename Work>
+    std::invoke_result_t<Work> named(const Work& work) const {
+        try {
+            return work();
+        } catch (const GrowthError& error) {
+            throw Error(error.message(), m_parts.card.source);
+        }
+    }
+
     Encoding encodeText(std::string_view text, const EncodeOptions& options) const {
         auto cache = m_caches.take();
         Encoding encoding;
@@ -119,6 +143,8 @@ private:
                 addFound(encoding, found, whole);
             else
                 encodeRaw(whole.slice(found.begin, found.end), options, *cache, encoding);
+            if (encoding.ids.size() > growthLimit(text.size()))
+                throw GrowthError(text.size(), "tokens");
         }
         m_parts.post.trim(encoding, text);
         m_caches.giveBack(std::move(cache));
@@ -276,8 +302,11 @@ Encoding PostProcessor::join(Encoding first, const Encoding* second, const Encod
         first.types.assign(first.ids.size(), items.front().type);
         return first;
     }
+    const std::size_t given = first.ids.size() + (second ? second->ids.size() : 0);
     Encoding whole;
     for (const TemplateItem& item : items) {
+        if (whole.ids.size() > growthLimit(given))
+            throw GrowthError(given, "tokens");
         if (item.kind == TemplateItem::Kind::first) {
             append(whole, first, item.type);
         } else if (item.kind == TemplateItem::Kind::second && second) {
@@ -300,7 +329,28 @@ namespace {
 
 using Tokens = std::vector<std::string>;
 
-void replaceAll(std::string& text, std::string_view pattern, std::string_view replacement) {
+/// Checks the size of texts while a decoder replaces parts of them.
+class DecodedSize {
+public:
+    /// @param given size of the texts before the first decoder
+    DecodedSize(const Tokens& tokens, std::size_t given)
+        : m_given(given)
+        , m_bytes(bytesOf(tokens)) {}
+    /// @throws GrowthError
+    void replace(std::size_t old, std::size_t fresh) {
+        m_bytes = m_bytes - old + fresh;
+        if (m_bytes > growthLimit(m_given))
+            throw GrowthError(m_given, "bytes");
+    }
+
+private:
+    std::size_t m_given;
+    std::size_t m_bytes;
+};
+
+/// @param size nullptr if the replacement is not longer than the pattern
+void replaceAll(std::string& text, std::string_view pattern, std::string_view replacement,
+                DecodedSize* size = nullptr) {
     std::size_t at = pattern.empty() ? std::string::npos : text.find(pattern);
     if (at == std::string::npos)
         return;
@@ -309,22 +359,47 @@ void replaceAll(std::string& text, std::string_view pattern, std::string_view re
     for (; at != std::string::npos; at = text.find(pattern, kept)) {
         fresh.append(text, kept, at - kept).append(replacement);
         kept = at + pattern.size();
+        if (size)
+            size->replace(pattern.size(), replacement.size());
     }
+    text = fresh.append(text, kept);
+}
+
+void replaceAll(std::string& text, const Regex& pattern, std::string_view replacement, DecodedSize& size) {
+    std::string fresh;
+    std::size_t kept = 0;
+    pattern.forEach(text, [&](std::size_t begin, std::size_t end) {
+        fresh.append(text, kept, begin - kept).append(replacement);
+        kept = end;
+        size.replace(end - begin, replacement.size());
+    });
     text = fresh.append(text, kept);
 }
 
 class DecoderSteps : public Decoder {
 public:
-    explicit DecoderSteps(std::function<void(Tokens&)> work)
+    using Work = std::function<void(Tokens& tokens, std::size_t given)>;
+
+    explicit DecoderSteps(Work work)
         : m_work(std::move(work)) {}
-    void apply(Tokens& tokens) const override { m_work(tokens); }
+    void apply(Tokens& tokens, std::size_t given) const override { m_work(tokens, given); }
 
 private:
-    std::function<void(Tokens&)> m_work;
+    Work m_work;
 };
 
-DecoderPtr decoder(std::function<void(Tokens&)> work) {
-    return std::make_unique<DecoderSteps>(std::move(work));
+/// A decoder whose texts hardly grow.
+DecoderPtr decoder(const std::function<void(Tokens&)>& work) {
+    return std::make_unique<DecoderSteps>([work](Tokens& tokens, std::size_t) { work(tokens); });
+}
+
+/// A decoder that replaces texts in each token by longer ones.
+DecoderPtr replacingDecoder(const std::function<void(std::string& token, DecodedSize& size)>& replace) {
+    return std::make_unique<DecoderSteps>([replace](Tokens& tokens, std::size_t given) {
+        DecodedSize size(tokens, given);
+        for (std::string& token : tokens)
+            replace(token, size);
+    });
 }
 
 void spellBytes(Tokens& tokens) {
@@ -403,24 +478,13 @@ DecoderPtr makeStripDecoder(std::string character, std::size_t fromStart, std::s
 }
 
 DecoderPtr makeReplaceTextDecoder(std::string pattern, std::string replacement) {
-    return decoder([=](Tokens& tokens) {
-        for (std::string& token : tokens)
-            replaceAll(token, pattern, replacement);
-    });
+    return replacingDecoder(
+        [=](std::string& token, DecodedSize& size) { replaceAll(token, pattern, replacement, &size); });
 }
 
 DecoderPtr makeReplaceRegexDecoder(std::shared_ptr<const Regex> pattern, std::string replacement) {
-    return decoder([=](Tokens& tokens) {
-        for (std::string& token : tokens) {
-            std::string fresh;
-            std::size_t kept = 0;
-            pattern->forEach(token, [&](std::size_t begin, std::size_t end) {
-                fresh.append(token, kept, begin - kept).append(replacement);
-                kept = end;
-            });
-            token = fresh.append(token, kept);
-        }
-    });
+    return replacingDecoder(
+        [=](std::string& token, DecodedSize& size) { replaceAll(token, *pattern, replacement, size); });
 }
 
 DecoderPtr makeMetaspaceDecoder(std::string mark, PrependScheme scheme) {

@@ -22,7 +22,8 @@ namespace secateur {
 class Decoder {
 public:
     virtual ~Decoder() = default;
-    virtual void apply(std::vector<std::string>& tokens) const = 0;
+    /// @param given size of the texts before the first decoder, which limits their growth @throws GrowthError
+    virtual void apply(std::vector<std::string>& tokens, std::size_t given) const = 0;
 };
 
 using DecoderPtr = std::unique_ptr<const Decoder>;
@@ -100,7 +101,7 @@ struct PostProcessor {
 
     bool addsFront() const { return !single.empty() && single.front().kind == TemplateItem::Kind::special; }
     void trim(Encoding& encoding, std::string_view text) const;
-    /// @param second nullptr for a single text
+    /// @param second nullptr for a single text @throws GrowthError if a template repeats texts too often
     Encoding join(Encoding first, const Encoding* second, const EncodeOptions& options) const;
 };
 

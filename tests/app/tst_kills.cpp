@@ -12,6 +12,7 @@
 #include "backends/session/session_hdf5.h"
 #include "tests/kills/interposed_calls.h"
 #include "tests/kills/writers.h"
+#include "tests/kills/written_files.h"
 #include "tests/support/fixture.h"
 #endif
 
@@ -37,8 +38,6 @@ using namespace secateur::test;
 namespace fs = std::filesystem;
 
 namespace {
-
-using Files = std::map<QString, std::string>; ///< contents by name; names in subfolders include the folder
 
 /// Number of outcomes of each kind.
 struct Ends {
@@ -119,39 +118,6 @@ Life live(const QString& id, const QString& folder, long call, int milliseconds 
     return life;
 }
 
-bool hasFinalName(const QString& name) {
-    return !name.startsWith('.');
-}
-
-/// The contents of all files with final names. @throws Error if one is not whole
-Files filesIn(const QString& folder) {
-    Files files;
-    for (const QFileInfo& item : QDir(folder).entryInfoList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot)) {
-        if (!hasFinalName(item.fileName()))
-            continue;
-        if (item.isDir()) {
-            for (const auto& [name, content] : filesIn(item.filePath()))
-                files[item.fileName() + "/" + name] = content;
-            continue;
-        }
-        files[item.fileName()] = contentOf(item.filePath().toStdString());
-    }
-    return files;
-}
-
-QStringList leftoversIn(const QString& folder) {
-    QStringList names;
-    for (const QString& name : QDir(folder).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot))
-        if (!hasFinalName(name))
-            names << name;
-    return names;
-}
-
-bool areRecognisable(const QStringList& leftovers) {
-    static const QRegularExpression known(R"(^\.(secateur-[0-9a-f]{16}\.tmp|[^/]+\.lock)$)");
-    return std::ranges::all_of(leftovers, [](const QString& name) { return known.match(name).hasMatch(); });
-}
-
 /// Sets the times of all files two minutes back, as if the kill had been then.
 void age(const QString& folder) {
     const auto then = fs::file_time_type::clock::now() - std::chrono::minutes(2);
@@ -162,15 +128,6 @@ void age(const QString& folder) {
                 fs::last_write_time(item.path(), then);
         fs::last_write_time(path, then);
     }
-}
-
-/// Whether each file of `some` is in `all` with the same contents. A killed export may lack its mask or card, but must
-/// not have those of another generation.
-bool isPartOf(const Files& some, const Files& all) {
-    return std::ranges::all_of(some, [&](const auto& file) {
-        const auto found = all.find(file.first);
-        return found != all.end() && found->second == file.second;
-    });
 }
 
 /// A program started later: it offers all autosaved sessions, and after they are discarded and something is written, no

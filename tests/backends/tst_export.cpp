@@ -479,6 +479,47 @@ private slots:
         QCOMPARE(contentOf(scratch.path("mine/thesis.tex")), "text");
     }
 
+    void linksOutOfTheModelAreNotCopied() {
+        const Scratch scratch;
+        const QString source = QString::fromStdString(copyOfFixture(scratch, "gqa-f32", "source"));
+        scratch.write("secret.json", "of the user");
+        scratch.write("source/notes.json", "of the model");
+        QDir(source).mkdir("more");
+        scratch.write("source/more/own.json", "of a folder in it");
+        QVERIFY(QFile::link("../secret.json", source + "/special_tokens_map.json"));
+        QVERIFY(QFile::link(scratch.path("secret.json"), source + "/README.md"));
+        QVERIFY(QFile::link("more/own.json", source + "/own.json"));
+        const auto model = openModel(source.toStdString());
+        const ExportResult made = exportMasked(*model, {recordOf(maskOf(*model)), scratch.path("out").toStdString()});
+        QVERIFY(!QFile::exists(scratch.path("out/special_tokens_map.json")));
+        QCOMPARE(contentOf(scratch.path("out/notes.json")), "of the model");
+        QCOMPARE(contentOf(scratch.path("out/own.json")), "of a folder in it");
+        QVERIFY(!contentOf(scratch.path("out/README.md")).contains("of the user"));
+        QVERIFY(std::ranges::find(made.leftOut, "special_tokens_map.json") != made.leftOut.end());
+        const std::string what = "special_tokens_map.json is not copied: it is a link to ../secret.json, outside the "
+                                 "model's folder";
+        QVERIFY(std::ranges::find(made.warnings, what) != made.warnings.end());
+        QVERIFY(std::ranges::any_of(made.warnings,
+                                    [](const std::string& text) { return text.starts_with("README.md is not copied"); }));
+    }
+
+    void linksIntoTheBlobsOfItsRepositoryAreCopied() {
+        const Scratch scratch;
+        const QString repository = "models--me--small/";
+        for (const char* folder : {"models--me--small/snapshots", "models--me--small/blobs", "models--me--other/blobs"})
+            QDir(scratch.path()).mkpath(folder);
+        const QString snapshot =
+            QString::fromStdString(copyOfFixture(scratch, "gqa-f32", repository + "snapshots/1234"));
+        scratch.write(repository + "blobs/ab", "its own");
+        scratch.write("models--me--other/blobs/cd", "of another");
+        QVERIFY(QFile::link("../../blobs/ab", snapshot + "/vocab.json"));
+        QVERIFY(QFile::link("../../../models--me--other/blobs/cd", snapshot + "/merges.txt"));
+        const auto model = openModel(snapshot.toStdString());
+        exportMasked(*model, {recordOf(maskOf(*model)), scratch.path("out").toStdString()});
+        QCOMPARE(contentOf(scratch.path("out/vocab.json")), "its own");
+        QVERIFY(!QFile::exists(scratch.path("out/merges.txt")));
+    }
+
     void aCancelledExportLeavesNothing() {
         const Scratch scratch;
         for (const auto& [folder, name] : {std::pair{"gqa-f32", "out"}, {"gqa-q8_0-gguf", "out.gguf"}}) {

@@ -152,7 +152,7 @@ private slots:
         };
         const QByteArray good = "{\"query\":\"q\",\"choices\":[\"a\",\"b\"],\"gold\":1}\n";
         add("no JSON", good + "\n" + good + "{\"query\":", "", "line 4: is not valid JSON (byte 10)");
-        add("no UTF-8", good + "{\"query\":\"\xff\"}", "", "line 2: is not valid JSON (byte 11)");
+        add("no UTF-8", good + "{\"query\":\"\xff\"}", "", "is not UTF-8: invalid byte at offset 53 (from 0)");
         add("a list", "[1]", "", "line 1: is not a JSON object");
         add("blank", " \n\n", "", "holds no rows");
         add("unknown", "{\"a\":1}", "",

@@ -116,6 +116,26 @@ void addJson(Corruptions& rows) {
          beside("\"pre_tokenizer\":{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":{\"Regex\":\"(?1)(a|(?1)b)"
                 "\"}}"),
          "pre_tokenizer: is a regular expression that takes too many steps on the text");
+    const QByteArray tenfold =
+        "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"" + QByteArray(10, 'a') + "\"}";
+    const QByteArray chain = "[" + QByteArrayList(6, tenfold).join(',') + "]";
+    json("replacements that grow", beside("\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":" + chain + "}"),
+         "makes more than 352 bytes of 3, the limit: its replacements grow without bound");
+    json("a mark for every space that is long",
+         beside("\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"" + QByteArray(1000, 'a') + "\"}"),
+         "makes more than 352 bytes of 3, the limit: its replacements grow without bound");
+    QByteArray everyText = "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}";
+    json("a template that repeats the text",
+         beside("\"post_processor\":{\"type\":\"TemplateProcessing\",\"special_tokens\":{},\"single\":[" +
+                QByteArrayList(200, everyText).join(',') + "],\"pair\":[" + everyText + "]}"),
+         "makes more than 320 tokens of 2, the limit: its replacements grow without bound");
+    rows.append({"tokenizer", "a decoder that grows",
+                 "tokenizer.json: makes more than 320 bytes of 2, the limit: its replacements grow without bound",
+                 [=](const Scratch& scratch) {
+                     const std::string path = scratch.write(
+                         "tokenizer.json", beside("\"decoder\":{\"type\":\"Sequence\",\"decoders\":" + chain + "}"));
+                     return scratch.refusal([&] { openTokenizer(path)->decode(std::vector{0}); });
+                 }});
     json("a map that is no base64", beside("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"#\"}"),
          "normalizer: precompiled_charsmap: is not base64");
     json("a map that lies about its size",

@@ -1,6 +1,8 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include "analysis/base/error.h"
+#include "analysis/figures/figure.h"
 #include "app/window/window_services.h"
+#include "backends/base/atomic_file.h"
 #include "backends/base/sha256.h"
 #include "backends/export/export_targets.h"
 #include "backends/session/mask_json.h"
@@ -16,6 +18,7 @@
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/jobs/job_runner.h"
+#include "widgets/plot/figure_painter.h"
 
 #include <fmt/format.h>
 
@@ -55,6 +58,13 @@ void writeSessionOf(const std::string& folder, int generation) {
 void writeExport(const QString& fixtureFolder, const std::string& path, int generation) {
     const auto model = fixture(fixtureFolder);
     exportModel(*model, exportTarget("masked"), {maskOf(model->spec(), generation), path, true});
+}
+
+Figure figureOf(int generation) {
+    Figure figure;
+    figure.title = "generation " + std::to_string(generation);
+    figure.cells = Matrix(20, 30, generation);
+    return figure;
 }
 
 ModelSpec maskedSpec() {
@@ -105,6 +115,17 @@ const std::vector<Writer>& writers() {
              writeMask(folder + "/work.mask.json", maskOf(maskedSpec(), generation));
          },
          [](const std::string& folder) { readMask(folder + "/work.mask.json", maskedSpec(), {}); }},
+        {"figure-csv", 2,
+         [](const std::string& folder, int generation) {
+             writeWhole(folder + "/work.csv", toCsv(figureOf(generation)));
+         },
+         [](const std::string&) {}},
+        {"figure-svg", 2,
+         [](const std::string& folder, int generation) {
+             const QString path = QString::fromStdString(folder + "/work.svg");
+             writeAside(path, QByteArray(100'000, static_cast<char>('a' + generation)));
+         },
+         [](const std::string&) {}},
         {"export-safetensors", 2,
          [](const std::string& folder, int generation) {
              writeExport("mqa-f32-sharded", folder + "/exported", generation);

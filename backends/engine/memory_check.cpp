@@ -1,0 +1,63 @@
+#include "backends/engine/memory_check.h"
+
+#include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "analysis/model/model.h"
+#include "backends/base/runtime.h"
+#include "backends/engine/plan_layer.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace secateur {
+
+std::int64_t leastRunBytes(const Model& model, ComputeType type) {
+    constexpr std::int64_t workspace = 192'000'000; // 16 million logits twice, and the streams of a batch
+    const ModelSpec& spec = model.spec();
+    const PruningMask dense(spec);
+    std::int64_t layer = 0;
+    for (int index = 0; index < spec.layerCount(); ++index)
+        layer = std::max(layer, expectedBytes(spec, index, dense.layer(index), type));
+    const bool isFloat = type == ComputeType::float32;
+    const std::int64_t headNumbers =
+        model.has(-1, WeightName::lmHead) ? std::int64_t{spec.vocab} * spec.hidden : 0;
+    const std::int64_t head = headNumbers * (isFloat ? 4 : 2);
+    const bool isStoredSo = model.card().dtype == (isFloat ? "F32" : "BF16");
+    const std::int64_t copy = isStoredSo ? 0 : std::max(headNumbers * 4, isFloat ? layer : 2 * layer);
+    return head + 2 * layer + copy + workspace;
+}
+
+namespace {
+
+/// @param needed bytes besides OpenBLAS's buffers
+void checkSpace(const Model& model, std::int64_t needed) {
+    constexpr std::int64_t buffer = 128 << 20;
+    const std::int64_t left = addressSpaceLeft();
+    const std::int64_t all = needed + at::get_num_threads() * buffer;
+    if (all > left)
+        throw Error(fmt::format("needs about {} of address space to compute, but {} are left of the limit",
+                                shortBytes(static_cast<double>(all)), shortBytes(static_cast<double>(left))),
+                    model.card().path, "Raise the limit (ulimit -v), or use fewer --threads");
+}
+
+} // namespace
+
+void checkProducts(const Model& model) {
+    constexpr std::int64_t workspace = 64'000'000;
+    checkSpace(model, workspace);
+}
+
+void checkRunMemory(const Model& model, ComputeType type) {
+    const std::int64_t needed = leastRunBytes(model, type);
+    const std::int64_t available = availableMemory();
+    if (needed <= available)
+        return checkSpace(model, needed);
+    throw Error(fmt::format("needs about {} of memory to run, but {} are available",
+                            shortBytes(static_cast<double>(needed)), shortBytes(static_cast<double>(available))),
+                model.card().path,
+                "Close other programs, or raise the limit of this process (ulimit -v) or of its control group");
+}
+
+} // namespace secateur

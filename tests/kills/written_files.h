@@ -1,0 +1,59 @@
+#pragma once
+
+#include "tests/kills/writers.h"
+
+#include <QDir>
+#include <QRegularExpression>
+#include <QStringList>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace secateur::test {
+
+using Files = std::map<QString, std::string>; ///< contents by name; names in subfolders include the folder
+
+inline bool hasFinalName(const QString& name) {
+    return !name.startsWith('.');
+}
+
+/// The contents of all files with final names. @throws Error if one is not whole
+inline Files filesIn(const QString& folder) {
+    Files files;
+    for (const QFileInfo& item : QDir(folder).entryInfoList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot)) {
+        if (!hasFinalName(item.fileName()))
+            continue;
+        if (item.isDir()) {
+            for (const auto& [name, content] : filesIn(item.filePath()))
+                files[item.fileName() + "/" + name] = content;
+            continue;
+        }
+        files[item.fileName()] = contentOf(item.filePath().toStdString());
+    }
+    return files;
+}
+
+inline QStringList leftoversIn(const QString& folder) {
+    QStringList names;
+    for (const QString& name : QDir(folder).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot))
+        if (!hasFinalName(name))
+            names << name;
+    return names;
+}
+
+inline bool areRecognisable(const QStringList& leftovers) {
+    static const QRegularExpression known(R"(^\.(secateur-[0-9a-f]{16}\.tmp|[^/]+\.lock)$)");
+    return std::ranges::all_of(leftovers, [](const QString& name) { return known.match(name).hasMatch(); });
+}
+
+/// Whether each file of `some` is in `all` with the same contents. A killed export may lack its mask or card, but must
+/// not have those of another generation.
+inline bool isPartOf(const Files& some, const Files& all) {
+    return std::ranges::all_of(some, [&](const auto& file) {
+        const auto found = all.find(file.first);
+        return found != all.end() && found->second == file.second;
+    });
+}
+
+} // namespace secateur::test
