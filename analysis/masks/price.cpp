@@ -150,10 +150,11 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
     if (!parts.block)
         return {};
     const bool linear = parts.attention == AttentionKind::linear;
-    const bool attends = linear || parts.heads > 0;
-    const bool hasAttention = parts.attention != AttentionKind::none;
-    const bool scores = parts.attention == AttentionKind::full && attends;
-    const bool hasNeurons = parts.neurons > 0;
+    const bool scores = parts.attention == AttentionKind::full && parts.heads > 0;
+    const auto hasPart = [&](PricedPart part) { return sizes[part].elements > 0; };
+    const bool hasAttention = linear || parts.heads > 0 ||
+                              (parts.attention != AttentionKind::none && hasPart(PricedPart::outputBias));
+    const bool hasMlp = parts.neurons > 0 || (parts.mlp && hasPart(PricedPart::downBias));
     const bool normsSum = place == NormPlace::after;
     Size left;
     const auto keep = [&](PricedPart part, bool condition) {
@@ -166,13 +167,12 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
     left += linear ? sizes[PricedPart::output] : shareOf(sizes[PricedPart::output], parts.heads, layer.heads);
     keep(PricedPart::outputBias, hasAttention);
     keep(PricedPart::headNorms, scores);
-    keep(PricedPart::attentionNorm, attends || (place == NormPlace::parallel && hasNeurons));
-    keep(PricedPart::attentionPostNorm,
-         normsSum || attends || (hasAttention && sizes[PricedPart::outputBias].elements > 0));
+    keep(PricedPart::attentionNorm, hasAttention || (place == NormPlace::parallel && hasMlp));
+    keep(PricedPart::attentionPostNorm, normsSum || hasAttention);
     left += shareOf(sizes[PricedPart::neurons], parts.neurons, layer.ffn);
-    keep(PricedPart::downBias, parts.mlp);
-    keep(PricedPart::mlpNorm, hasNeurons);
-    keep(PricedPart::mlpPostNorm, normsSum || hasNeurons || (parts.mlp && sizes[PricedPart::downBias].elements > 0));
+    keep(PricedPart::downBias, hasMlp);
+    keep(PricedPart::mlpNorm, hasMlp);
+    keep(PricedPart::mlpPostNorm, normsSum || hasMlp);
     return left;
 }
 

@@ -98,10 +98,10 @@ using StoredBytes = std::function<std::int64_t(int layer, WeightName which)>;
 /// Sizes of all weights of a model, gathered once, so that pricing a mask takes a fraction of a millisecond and does
 /// not need the model. Immutable: any thread may call it.
 ///
-/// A weight counts as kept if the output of the pruned model can depend on it:
+/// A weight counts as removed if an export that removes cut units leaves it out:
 /// - a bypassed attention needs neither q nor k nor head norms; it keeps v of the groups and o of the kept heads;
-/// - an attention or MLP without a kept head or neuron keeps the bias of its output, if it has one, and the norms after
-///   it;
+/// - an attention or MLP without a kept head or neuron is removed, unless its output has a bias: the bias still acts,
+///   so the sublayer stays, with its norms but without the norms of queries and keys;
 /// - the norm before a sublayer is removed with it; the norm that parallel sublayers share, if both are removed;
 /// - the norm after a sublayer is removed with it if it normalises the update (sandwich norm); if it normalises the sum
 ///   with the residual stream (post-norm), only with the block.

@@ -14,7 +14,8 @@ constexpr std::int64_t strideOf(std::int64_t scores) {
     return scores + lanes;
 }
 
-/// c = a b, or c += a b. The columns of b and c are contiguous.
+/// c = a b, or c += a b. The columns of b and c are contiguous. The terms of a b are summed before they are added to c:
+/// so long sums, computed in blocks of `depth` terms, round less than one after the other.
 struct Product {
     const float* a;
     std::int64_t aStride; ///< from row to row
@@ -30,12 +31,6 @@ struct Product {
 template <int rows, int vectors>
 void multiplyTile(const Product& p) {
     Vec sums[rows][vectors]{};
-    if (p.adds)
-#pragma GCC unroll 8
-        for (int row = 0; row < rows; ++row)
-#pragma GCC unroll 8
-            for (int v = 0; v < vectors; ++v)
-                sums[row][v] = load(p.c + row * p.cStride + v * lanes);
     const float* a = p.a;
     const float* b = p.b;
     const std::int64_t aStride = p.aStride;
@@ -53,6 +48,12 @@ void multiplyTile(const Product& p) {
                 sums[row][v] += left * right[v];
         }
     }
+    if (p.adds)
+#pragma GCC unroll 8
+        for (int row = 0; row < rows; ++row)
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v)
+                sums[row][v] += load(p.c + row * p.cStride + v * lanes);
 #pragma GCC unroll 8
     for (int row = 0; row < rows; ++row)
 #pragma GCC unroll 8

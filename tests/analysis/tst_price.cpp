@@ -234,6 +234,35 @@ private slots:
         }
     }
 
+    /// A sublayer without heads or neurons goes with its norm, unless a bias of its output is left.
+    void anEmptySublayerKeepsItsNormWhereABiasStays_data() {
+        QTest::addColumn<bool>("biased");
+        QTest::newRow("without biases") << false;
+        QTest::newRow("with biases") << true;
+    }
+    void anEmptySublayerKeepsItsNormWhereABiasStays() {
+        QFETCH(bool, biased);
+        ModelSpec spec = uniformSpec(2, 4, 2, 8, 10, 32);
+        for (LayerSpec& layer : spec.layers)
+            layer.outputBias = layer.downBias = biased;
+        const PriceList prices(cardOf(spec, 100000, 200000));
+        constexpr std::int64_t norm = 32;
+        const std::int64_t saved = biased ? 0 : norm;
+        PruningMask mask(spec);
+        LayerMask layer = mask.layer(1);
+        layer.heads.assign(4, false);
+        mask.setLayer(1, layer);
+        QCOMPARE(prices.price(mask).parameters.saved(), 2 * (4 + 2) * 8 * 32 + saved);
+        layer = PruningMask(spec).layer(1);
+        layer.neurons.assign(10, false);
+        mask.setLayer(1, layer);
+        QCOMPARE(prices.price(mask).parameters.saved(), 3 * 10 * 32 + saved);
+        layer.mlp = false;
+        layer.neurons.assign(10, true);
+        mask.setLayer(1, layer);
+        QCOMPARE(prices.price(mask).parameters.saved(), 3 * 10 * 32 + norm + (biased ? 32 : 0)); // a dropped MLP
+    }
+
     void keepingAllSavesNothing() {
         for (const ModelSpec& spec : {raggedSpec(), tiedSpec()}) {
             const Price price = PriceList(cardOf(spec, 5000, 10000)).price(PruningMask(spec));

@@ -68,6 +68,8 @@ def sliced(name, tensor, cut, shape, tensors):
                  if LAYER.search(n) and role(n) == "down" and t.dim() == 2)
     neurons = [m for m in range(inner) if m not in cut.get("neurons_cut", [])] if mlp else []
     biased = lambda wanted: any(LAYER.search(n) and role(n) == wanted and t.dim() == 1 for n, t in tensors.items())
+    attends = bool(heads) or (attention and biased("o"))
+    transforms = bool(neurons) or (mlp and biased("down"))
     if kind == "post_attention":
         kind = "attn_post_norm" if shape.kind.startswith("gemma") else "mlp_norm"
     if kind == "qkv":
@@ -88,10 +90,10 @@ def sliced(name, tensor, cut, shape, tensors):
         return (matrix if mlp else None) if bias else matrix[:, rows(neurons, 1)]
     keep = {
         "qk_norm": bool(heads) and not bypassed,
-        "attn_norm": bool(heads) or (shape.kind == "phi" and bool(neurons)),
-        "attn_post_norm": bool(heads) or (attention and biased("o")),
-        "mlp_norm": bool(neurons),
-        "mlp_post_norm": bool(neurons) or (mlp and biased("down")),
+        "attn_norm": attends or (shape.kind == "phi" and transforms),
+        "attn_post_norm": attends,
+        "mlp_norm": transforms,
+        "mlp_post_norm": transforms,
         "attn_sum_norm": True,
         "mlp_sum_norm": True,
     }[kind]
@@ -127,6 +129,12 @@ def drawn(random, shape, inner):
     return layers
 
 
+def emptied(shape, inner):
+    """Masks that cut all heads, all neurons, and both, of the first layer."""
+    heads, neurons = {"heads_cut": list(range(shape.heads))}, {"neurons_cut": list(range(inner))}
+    return [[{"layer": 0} | cut] for cut in (heads, neurons, heads | neurons)]
+
+
 def left(tensors, layers, shape):
     cuts = {cut["layer"]: cut for cut in layers}
     count = 0
@@ -147,7 +155,7 @@ def main():
         inner = next(t.shape[1 if shape.kind != "gpt2" else 0] for n, t in tensors.items()
                      if LAYER.search(n) and role(n) == "down" and t.dim() == 2)
         random = np.random.default_rng(len(model))
-        cases = [[]] + [drawn(random, shape, inner) for _ in range(MASKS)]
+        cases = [[]] + [drawn(random, shape, inner) for _ in range(MASKS)] + emptied(shape, inner)
         expected[model] = [{"layers": layers, "parameters": left(tensors, layers, shape)} for layers in cases]
     lines = ",\n".join(f'"{model}": [\n' + ",\n".join(" " + json.dumps(case) for case in cases) + "]"
                        for model, cases in expected.items())
