@@ -290,7 +290,8 @@ void addPoints(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t i
     points->setData(QVector<double>(series.positions.begin(), series.positions.end()),
                     drawable(series.values, y.scaleType() == QCPAxis::stLogarithmic));
     points->setLineStyle(QCPGraph::lsNone);
-    points->setScatterStyle({pointShape(index, false), theme.pen(colour), colour, 6 * theme.unit});
+    const QBrush inside = series.isHollow ? QBrush(Qt::NoBrush) : QBrush(colour);
+    points->setScatterStyle({pointShape(index, false), theme.pen(colour, 1.3), inside, 6 * theme.unit});
     points->setName(QString::fromStdString(series.label));
     if (series.errors.empty())
         return;
