@@ -1,5 +1,6 @@
 #include "widgets/evaluations/evaluation_table.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
 #include "widgets/evaluations/mask_prediction.h"
@@ -206,18 +207,18 @@ std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) cons
     }
     if (evaluation.text) {
         const Perplexity& run = evaluation.text->perplexity;
-        cells[4] = {cellText(significant(run.perplexity(), 4)), run.perplexity()};
+        cells[4] = {cellText(shownNumber(run.perplexity(), 4)), run.perplexity()};
         cells[6] = {QString("%1 / %2").arg(run.windows.size()).arg(evaluation.text->windows),
                     static_cast<qulonglong>(run.windows.size())};
         if (evaluation.text->reference && !isDense(evaluation)) {
             const LossDifference& difference = evaluation.text->reference->difference;
-            cells[5] = {cellText(withError(difference.nats, difference.standardError)), difference.nats};
+            cells[5] = {cellText(shownWithError(difference.nats, difference.standardError)), difference.nats};
         }
     }
     cells[8] = {whenShown(evaluation.created), cellText(evaluation.created)};
     if (const auto& latency = evaluation.latency) {
         const double speed = latency->tokensPerSecond(latency->run);
-        cells[9] = {cellText(significant(speed)), speed};
+        cells[9] = {cellText(shownNumber(speed)), speed};
     }
     for (std::size_t i = 0; i < m_tasks.size(); ++i) {
         const TaskEvaluation* task = taskOf(evaluation, m_tasks[i]);

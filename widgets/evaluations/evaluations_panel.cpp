@@ -1,6 +1,7 @@
 #include "widgets/evaluations/evaluations_panel.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "analysis/figures/evaluation_figure.h"
 #include "analysis/session/command_line.h"
@@ -102,8 +103,8 @@ QString EvaluationScatter::text(std::size_t place) const {
     const auto line = [](const FigureAxis& axis, const std::string& value) {
         return QString::fromStdString(axis.label + ": " + value);
     };
-    return QStringList{name, line(figure().x, significant(series.positions[point->index], 5)),
-                       line(figure().y, withError(series.values[point->index], error))}
+    return QStringList{name, line(figure().x, shownNumber(series.positions[point->index], 5)),
+                       line(figure().y, shownWithError(series.values[point->index], error))}
         .join('\n');
 }
 
@@ -166,6 +167,11 @@ namespace {
 
 constexpr int mostTokens = 1'000'000'000;
 
+/// The chosen number of tokens as the field shows it; 0 = automatic.
+int fieldValue(const EvaluationChoice& choice) {
+    return static_cast<int>(std::min<std::int64_t>(choice.tokens.value_or(0), mostTokens));
+}
+
 QLabel* captionFor(const QString& text, QWidget* field) {
     auto* caption = new QLabel(text);
     caption->setBuddy(field);
@@ -216,6 +222,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     connect(document, &Document::opened, this, &EvaluationsPanel::refresh);
     connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
+    connect(live, &LiveEvaluation::choiceChanged, this, &EvaluationsPanel::showChoice);
     connect(m_scatter, &EvaluationScatter::chosen, this, &EvaluationsPanel::showRow);
     connect(m_scatter, &EvaluationScatter::activated, this, [this](std::size_t place) {
         if (const int found = m_model->rowOf(place); found >= 0)
@@ -228,6 +235,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
 void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     m_tokens->setRange(0, mostTokens);
     m_tokens->setSpecialValueText(tr("automatic"));
+    m_tokens->setToolTip(tr("Maximum number of tokens of the text; automatic: 8,192, fewer for slow models"));
     m_tokens->setGroupSeparatorShown(true);
     m_tokens->setSingleStep(1024);
     m_tokens->setAccessibleName(tr("Tokens of the text"));
@@ -251,7 +259,8 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     row.addSpacing(8);
     row.addWidget(m_automatic);
     row.addWidget(now);
-    row.addWidget(extraButton(m_live, this));
+    m_extra = extraButton(m_live, this);
+    row.addWidget(m_extra);
     row.addStretch();
     connect(m_text, &TextCombo::chosen, this, &EvaluationsPanel::choose);
     connect(m_tokens, &QSpinBox::editingFinished, this, &EvaluationsPanel::choose);
@@ -282,7 +291,7 @@ void EvaluationsPanel::buildTable() {
 void EvaluationsPanel::showChoice() {
     const EvaluationChoice& choice = m_live->choice();
     m_text->setPath(QString::fromStdString(choice.text.path));
-    m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(choice.tokens.value_or(0), mostTokens)));
+    m_tokens->setValue(fieldValue(choice));
     m_window->setValue(choice.text.rules.window);
     m_automatic->setChecked(choice.isAutomatic);
 }
@@ -290,7 +299,8 @@ void EvaluationsPanel::showChoice() {
 void EvaluationsPanel::choose() {
     EvaluationChoice choice = m_live->choice();
     choice.text.path = m_text->path().toStdString();
-    choice.tokens = m_tokens->value() > 0 ? std::optional<std::int64_t>(m_tokens->value()) : std::nullopt;
+    if (m_tokens->value() != fieldValue(choice)) // which a number of a session may exceed
+        choice.tokens = m_tokens->value() > 0 ? std::optional<std::int64_t>(m_tokens->value()) : std::nullopt;
     choice.text.rules.window = m_window->value();
     choice.isAutomatic = m_automatic->isChecked();
     if (!(choice == m_live->choice()))
@@ -366,6 +376,10 @@ std::vector<int> EvaluationsPanel::rows(bool onlySelected) const {
         if (!onlySelected || m_table->selectionModel()->isRowSelected(row))
             rows.push_back(m_sorted->mapToSource(m_sorted->index(row, 0)).row());
     return rows.empty() && onlySelected ? this->rows(false) : rows;
+}
+
+void EvaluationsPanel::chooseExtra() {
+    m_extra->click();
 }
 
 void EvaluationsPanel::copyRows() {

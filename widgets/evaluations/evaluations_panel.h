@@ -17,6 +17,7 @@ class QSortFilterProxyModel;
 class QSpinBox;
 class QTableView;
 class QTimer;
+class QToolButton;
 
 namespace secateur {
 
@@ -85,6 +86,8 @@ public:
     const Evaluation* current() const;
 
 public slots:
+    /// Opens the dialog *More measurements*.
+    void chooseExtra();
     /// Copies the selected rows, or all if none is selected, to the clipboard as CSV.
     void copyRows();
 
@@ -126,6 +129,7 @@ private:
     QLabel* m_hint;
     EvaluationScatter* m_scatter;
     FigureActions* m_actions;
+    QToolButton* m_extra = nullptr;
     QTimer* m_drawing; ///< collects several changes into one drawing
 };
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <QScrollArea>
+#include <QWidget>
 
 class QComboBox;
-class QLabel;
 class QLineEdit;
 class QMenu;
 class QPushButton;
@@ -16,6 +15,7 @@ class CutBox;
 class Document;
 class LiveEvaluation;
 class MaskEditor;
+class StillLabel;
 
 /// The list of masks, the name and note of the current one, and actions on whole masks.
 class MaskListBox : public QWidget {
@@ -57,23 +57,30 @@ class ExportBox : public QWidget {
 public:
     explicit ExportBox(Document* document, QWidget* parent = nullptr);
 
+    /// The button that starts an export. Its place is chosen by the panel, so that it is always visible.
+    QPushButton* button() const { return m_export; }
+
 signals:
     void exportWanted();
+    /// Whether the current mask can be exported may have changed.
+    void changed();
 
 private:
     void refresh();
+    void showNothing();
     void offerLegalMask();
     void takeLegalMask();
 
     Document* m_document;
     QVBoxLayout* m_targets;
-    QLabel* m_legal;
+    StillLabel* m_legal;
     QPushButton* m_takeLegal;
     QPushButton* m_export;
 };
 
-/// The current mask: its name, its cuts and savings, its effect on the model, cutting by a metric, and export.
-class MaskPanel : public QScrollArea {
+/// The current mask: its name, its cuts and savings, its effect on the model, cutting by a metric, and export. The name
+/// and the export stay in sight; the rest scrolls. Rows keep their places whatever they say.
+class MaskPanel : public QWidget {
     Q_OBJECT
 
 public:
@@ -83,13 +90,7 @@ public:
     CutBox* cutBox() const { return m_cut; }
     ExportBox* exports() const { return m_exports; }
 
-protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
-
 private:
-    /// Makes the panel as wide as its widest row so far, so that no row is clipped and the width never shrinks.
-    void makeRoom();
-
     MaskListBox* m_list;
     CutBox* m_cut;
     ExportBox* m_exports;

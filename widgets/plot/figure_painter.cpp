@@ -90,6 +90,8 @@ QCPAxisRect* addHeatMapAxes(QCPLayoutGrid& layout, const Figure& figure, const P
     }
     if (figure.y.names.size() == figure.cells.rows() && figure.cells.rows() <= mostNames)
         useNamedTicks(*rows, figure.y.names);
+    else if (figure.y.names.size() == figure.cells.rows())
+        useThinnedNames(*rows, figure.y.names);
     columns->setRange(-0.5, count(figure.cells.columns()) - 0.5);
     rows->setLabel(QString::fromStdString(figure.y.label));
     rows->setRange(-0.5, count(figure.cells.rows()) - 0.5);

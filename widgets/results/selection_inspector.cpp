@@ -1,5 +1,6 @@
 #include "widgets/results/selection_inspector.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/session/result_key.h"
@@ -44,7 +45,7 @@ QString fullNumber(double value, double error = 0) {
 }
 
 QString shortNumber(double value, double error = 0) {
-    return QString::fromStdString(withError(value, error));
+    return QString::fromStdString(shownWithError(value, error));
 }
 
 } // namespace
@@ -173,7 +174,7 @@ void SelectionInspector::showOne(HeadId head) {
 
 SelectionInspector::Words SelectionInspector::featuresAt(const MetricResult& result, std::size_t row,
                                                          std::size_t column) {
-    const auto brief = [](double value) { return significant(value, 2); };
+    const auto brief = [](double value) { return shownNumber(value, 2); };
     return {featuresOf(result, row, column, brief).join(", "), featuresOf(result, row, column, exactly).join('\n')};
 }
 

@@ -244,6 +244,7 @@ std::vector<Command> MainWindow::commands() const {
 /// Selects the shown measurement in the list of metrics.
 void MainWindow::followPicture() {
     m_panels->metrics()->follow(m_views->mainKey());
+    m_document->comparison()->setSubject(m_views->mainKey().toStdString());
 }
 
 void MainWindow::filterHeads(const QString& conditions) {
