@@ -763,10 +763,10 @@ void TestMainWindow::keysCompareMasks() {
         program.action(text)->trigger();
     };
     press("Compare with the next mask", "Ctrl+D");
-    QCOMPARE(masks.comparedName(), std::string("mask"));
+    QCOMPARE(masks.comparedName(), std::string("L0.H1"));
     press("Swap with the compared mask", "Ctrl+Alt+D");
-    QCOMPARE(masks.state().edited().name, std::string("mask"));
-    QCOMPARE(masks.comparedName(), std::string("mask copy"));
+    QCOMPARE(masks.state().edited().name, std::string("L0.H1"));
+    QCOMPARE(masks.comparedName(), std::string("L0.H1 copy"));
     press("Stop comparing", "Ctrl+Shift+D");
     QVERIFY(!masks.compared());
 }

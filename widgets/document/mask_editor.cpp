@@ -2,6 +2,7 @@
 
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/base/text.h"
+#include "widgets/document/mask_names.h"
 
 #include <QElapsedTimer>
 #include <QUndoCommand>
@@ -133,9 +134,15 @@ void MaskEditor::commitMask(const QString& action, PruningMask mask, bool repeat
         setPreview({});
         return;
     }
+    NamedMask& edited = next.masks[next.current];
+    const bool hasTitle = isTitle(edited.name, record);
     record.mask = std::move(mask);
     record.provenance = std::move(provenance);
-    next.masks[next.current].record = std::make_shared<const MaskRecord>(std::move(record));
+    if (hasTitle) {
+        edited.name.clear();
+        edited.name = next.freeName(maskTitle(record));
+    }
+    edited.record = std::make_shared<const MaskRecord>(std::move(record));
     commit(action, std::move(next), repeats);
 }
 
@@ -295,12 +302,16 @@ void MaskEditor::duplicateMask() {
 }
 
 void MaskEditor::renameMask(const QString& name) {
+    renameMask(m_state.current, name);
+}
+
+void MaskEditor::renameMask(std::size_t index, const QString& name) {
     const std::string wanted = name.trimmed().toStdString();
-    if (wanted.empty() || wanted == m_state.edited().name)
+    if (wanted.empty() || wanted == m_state.masks.at(index).name)
         return;
     MaskState next = m_state;
-    next.masks[next.current].name.clear();
-    next.masks[next.current].name = next.freeName(wanted);
+    next.masks[index].name.clear();
+    next.masks[index].name = next.freeName(wanted);
     commit(tr("Rename a mask"), std::move(next));
 }
 
@@ -340,6 +351,14 @@ void MaskEditor::applyPreview(const QString& action, std::optional<MaskProvenanc
 void MaskEditor::compareWith(std::optional<std::size_t> index) {
     m_compared = index ? m_state.masks.at(*index).name : std::string();
     emit listChanged();
+}
+
+void MaskEditor::compareWithNew(const QString& name, MaskRecord record) {
+    record.mask.checkFits(m_spec);
+    MaskState next = m_state;
+    next.masks.push_back({next.freeName(name.toStdString()), std::make_shared<const MaskRecord>(std::move(record))});
+    commit(tr("Add %1").arg(name), std::move(next));
+    compareWith(m_state.masks.size() - 1);
 }
 
 void MaskEditor::compareWithNext() {

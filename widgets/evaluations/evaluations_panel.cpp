@@ -14,6 +14,7 @@
 #include "widgets/plot/plot_axes.h"
 #include "widgets/results/text_combo.h"
 
+#include <QAction>
 #include <QCheckBox>
 #include <QClipboard>
 #include <QContextMenuEvent>
@@ -219,7 +220,10 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     m_drawing->setInterval(0);
     connect(m_drawing, &QTimer::timeout, this, &EvaluationsPanel::drawScatter);
     // The table was connected before, so it is up to date here.
-    connect(document, &Document::opened, this, &EvaluationsPanel::refresh);
+    connect(document, &Document::opened, this, [this] {
+        m_removed.clear();
+        refresh();
+    });
     connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
     connect(live, &LiveEvaluation::choiceChanged, this, &EvaluationsPanel::showChoice);
@@ -282,7 +286,13 @@ void EvaluationsPanel::buildTable() {
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(m_table->fontMetrics().height() + 6);
     m_table->horizontalHeader()->setHighlightSections(false);
+    m_table->setEditTriggers(QAbstractItemView::EditKeyPressed);
     m_table->setAccessibleName(tr("Evaluations"));
+    auto* remove = new QAction(m_table);
+    remove->setShortcut(QKeySequence::Delete);
+    remove->setShortcutContext(Qt::WidgetShortcut);
+    m_table->addAction(remove);
+    connect(remove, &QAction::triggered, this, &EvaluationsPanel::removeRows);
     connect(m_table, &QTableView::doubleClicked, this,
             [this](const QModelIndex& index) { restore(m_sorted->mapToSource(index).row()); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &EvaluationsPanel::followRow);
@@ -386,19 +396,50 @@ void EvaluationsPanel::copyRows() {
     QGuiApplication::clipboard()->setText(m_model->toCsv(rows(true)));
 }
 
+void EvaluationsPanel::removeRows() {
+    std::vector<std::size_t> places;
+    for (int row = 0; row < m_sorted->rowCount(); ++row)
+        if (m_table->selectionModel()->isRowSelected(row))
+            places.push_back(m_model->place(m_sorted->mapToSource(m_sorted->index(row, 0)).row()));
+    if (!places.empty())
+        m_removed = m_document->removeEvaluations(std::move(places));
+}
+
+void EvaluationsPanel::returnRows() {
+    m_document->returnEvaluations(std::exchange(m_removed, {}));
+}
+
+/// Actions on the current row and on the selected rows.
+void EvaluationsPanel::fillRowMenu(QMenu& menu) {
+    const QModelIndex index = m_table->currentIndex();
+    const auto add = [&](const QString& text, bool isEnabled, auto act) {
+        menu.addAction(text, this, act)->setEnabled(isEnabled);
+    };
+    const bool isRow = index.isValid();
+    const bool isOfMask = isRow && current()->mask.digest != "dense";
+    add(tr("&Restore this mask"), isRow, [this, index] { restore(m_sorted->mapToSource(index).row()); });
+    add(tr("Co&mpare with the current mask"), isOfMask,
+        [this] { m_document->compareWithMask(EvaluatedMask(current()->mask)); });
+    add(tr("&Export…"), isOfMask && m_document->model(), [this, index] {
+        restore(m_sorted->mapToSource(index).row()); // exports are of the current mask
+        emit exportWanted();
+    });
+    add(tr("Re&name"), isOfMask,
+        [this, index] { m_table->edit(m_sorted->index(index.row(), EvaluationTable::nameColumn)); });
+    menu.addSeparator();
+    add(tr("&Delete rows"), m_table->selectionModel()->hasSelection(), [this] { removeRows(); });
+    add(tr("&Bring deleted rows back"), !m_removed.empty(), [this] { returnRows(); });
+    menu.addSeparator();
+    add(tr("Copy as command &line"), isRow, [this] { emit commandWanted(Evaluation(*current())); });
+    add(tr("&Copy rows as CSV"), true, [this] { copyRows(); });
+}
+
 void EvaluationsPanel::contextMenuEvent(QContextMenuEvent* event) {
     QMenu menu;
     if (m_scatter->geometry().contains(m_scatter->parentWidget()->mapFrom(this, event->pos()))) {
         menu.addActions(m_actions->actions());
     } else {
-        const QModelIndex index = m_table->currentIndex();
-        QAction* restoreAction = menu.addAction(tr("&Restore this mask"), this,
-                                                [this, index] { restore(m_sorted->mapToSource(index).row()); });
-        restoreAction->setEnabled(index.isValid());
-        QAction* command =
-            menu.addAction(tr("Copy as command &line"), this, [this] { emit commandWanted(Evaluation(*current())); });
-        command->setEnabled(index.isValid());
-        menu.addAction(tr("&Copy rows as CSV"), this, &EvaluationsPanel::copyRows);
+        fillRowMenu(menu);
     }
     menu.exec(event->globalPos());
 }

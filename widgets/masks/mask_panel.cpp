@@ -24,6 +24,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace secateur {
 
@@ -51,9 +52,10 @@ QFrame* separator() {
 
 } // namespace
 
-MaskListBox::MaskListBox(MaskEditor* masks, QWidget* parent)
+MaskListBox::MaskListBox(Document* document, QWidget* parent)
     : QWidget(parent)
-    , m_masks(masks)
+    , m_document(document)
+    , m_masks(document->masks())
     , m_names(new QComboBox)
     , m_note(new QLineEdit)
     , m_more(new QToolButton) {
@@ -78,12 +80,20 @@ MaskListBox::MaskListBox(MaskEditor* masks, QWidget* parent)
     grid->addWidget(m_names, 0, 0);
     grid->addWidget(m_more, 0, 1);
     grid->addWidget(m_note, 1, 0, 1, 2);
-    connect(m_names, &QComboBox::activated, this,
-            [this](int index) { m_masks->setCurrent(static_cast<std::size_t>(index)); });
+    connect(m_names, &QComboBox::activated, this, &MaskListBox::choose);
     connect(m_names->lineEdit(), &QLineEdit::editingFinished, this, &MaskListBox::rename);
     connect(m_note, &QLineEdit::editingFinished, this, [this] { m_masks->setNote(m_note->text()); });
-    connect(masks, &MaskEditor::listChanged, this, &MaskListBox::refresh);
+    connect(m_masks, &MaskEditor::listChanged, this, &MaskListBox::refresh);
+    connect(document, &Document::evaluationsChanged, this, &MaskListBox::refresh);
     refresh();
+}
+
+void MaskListBox::choose(int index) {
+    const QString digest = m_names->itemData(index).toString();
+    if (digest.isEmpty())
+        m_masks->setCurrent(static_cast<std::size_t>(index));
+    else
+        m_document->restoreMask({m_names->itemText(index).toStdString(), digest.toStdString()});
 }
 
 void MaskListBox::rename() {
@@ -149,8 +159,26 @@ void MaskListBox::refresh() {
     const QSignalBlocker quiet(m_names);
     m_names->clear();
     m_names->addItems(names);
+    if (!m_document->session().evaluations.empty())
+        listEvaluated();
     m_names->setCurrentIndex(static_cast<int>(state.current));
     m_note->setText(QString::fromStdString(state.edited().record->note));
+}
+
+/// Adds the evaluated masks that the list lacks, below a line, with their digests.
+void MaskListBox::listEvaluated() {
+    std::vector<std::string> known = m_document->listedDigests();
+    known.emplace_back("dense");
+    bool isFirst = true;
+    for (const Evaluation& evaluation : m_document->session().evaluations) {
+        const EvaluatedMask& mask = evaluation.mask;
+        if (std::ranges::find(known, mask.digest) != known.end() || !m_document->session().mask(mask.digest))
+            continue;
+        if (std::exchange(isFirst, false))
+            m_names->insertSeparator(m_names->count());
+        m_names->addItem(QString::fromStdString(mask.name), QString::fromStdString(mask.digest));
+        known.push_back(mask.digest);
+    }
 }
 
 ExportBox::ExportBox(Document* document, QWidget* parent)
@@ -243,7 +271,7 @@ void ExportBox::takeLegalMask() {
 
 MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
     : QWidget(parent)
-    , m_list(new MaskListBox(document->masks()))
+    , m_list(new MaskListBox(document))
     , m_cut(new CutBox(document))
     , m_exports(new ExportBox(document)) {
     auto* content = new QWidget;

@@ -17,12 +17,13 @@ class LiveEvaluation;
 class MaskEditor;
 class StillLabel;
 
-/// The list of masks, the name and note of the current one, and actions on whole masks.
+/// The list of masks, the name and note of the current one, and actions on whole masks. Evaluated masks that are not in
+/// the list stand below the others; choosing one adds it.
 class MaskListBox : public QWidget {
     Q_OBJECT
 
 public:
-    explicit MaskListBox(MaskEditor* masks, QWidget* parent = nullptr);
+    explicit MaskListBox(Document* document, QWidget* parent = nullptr);
 
 signals:
     void openWanted();
@@ -32,6 +33,8 @@ signals:
 
 private:
     void refresh();
+    void listEvaluated();
+    void choose(int index);
     void rename();
     void buildMenu();
     /// Fills a submenu with the other masks. @param chosen called with the index of the chosen mask in the list
@@ -39,6 +42,7 @@ private:
     void listOthers(QMenu* menu, Chosen chosen);
     void fillMenus();
 
+    Document* m_document;
     MaskEditor* m_masks;
     QComboBox* m_names;
     QLineEdit* m_note;
