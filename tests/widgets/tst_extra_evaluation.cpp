@@ -105,10 +105,10 @@ Services services() {
 struct Bench {
     /// Opens a session in place of a model.
     explicit Bench(const Session& session)
-        : kept(session) {
+        : opened(session) {
         QObject::connect(&jobs, &JobRunner::started, &jobs, [this](quint64, const QString& title) { titles << title; });
-        kept.model.path = writeModel(folder).toStdString();
-        kept.model.fingerprint = openModel(kept.model.path, {})->fingerprint();
+        opened.model.path = writeModel(folder).toStdString();
+        opened.model.fingerprint = openModel(opened.model.path, {})->fingerprint();
         document.files()->open("kept.h5");
         if (!QTest::qWaitFor([this] { return document.isOpen(); }))
             qFatal("the session did not open");
@@ -139,17 +139,17 @@ struct Bench {
         return found == all.end() ? nullptr : &*found;
     }
 
-    Services keptServices() {
+    Services openedServices() {
         Services made = services();
         made.isSession = [](const std::string& path) { return path == "kept.h5"; };
-        made.readSession = [this](const std::string&) { return kept; };
+        made.readSession = [this](const std::string&) { return opened; };
         return made;
     }
 
     Scratch folder;
-    Session kept;
+    Session opened;
     JobRunner jobs;
-    Document document{keptServices(), &jobs};
+    Document document{openedServices(), &jobs};
     LiveEvaluation live{&document, &jobs};
     ExtraEvaluation& extra = *live.extra();
     QStringList titles; ///< of all jobs, in the order of their start

@@ -74,7 +74,7 @@ struct Bench {
     QString text(const char* name) { return named<QLabel>(panel, name)->text(); }
     void chooseMetric(const char* id) {
         auto* metrics = named<QComboBox>(panel, "Metric to cut by");
-        metrics->setCurrentIndex(metrics->findText(id));
+        metrics->setCurrentIndex(metrics->findData(id));
         emit metrics->activated(metrics->currentIndex());
     }
 
@@ -156,7 +156,7 @@ void TestMaskPanel::amountIsShownBeforeItIsCut() {
 void TestMaskPanel::theMetricStaysWhileItIsMeasuredAgain() {
     Bench bench;
     bench.chooseMetric("gate_norm_head");
-    const auto chosen = [&] { return named<QComboBox>(bench.panel, "Metric to cut by")->currentText(); };
+    const auto chosen = [&] { return named<QComboBox>(bench.panel, "Metric to cut by")->currentData().toString(); };
     bench.model->layersFree = 1; // the second layer waits
     bench.document.measurements()->measure(parseMetricRequests("gate_norm_head"));
     QCOMPARE(chosen(), QString("gate_norm_head"));

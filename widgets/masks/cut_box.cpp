@@ -202,8 +202,8 @@ void CutBox::listMetrics() {
         const MetricResult* found = m_document->session().latest(id);
         if (!found || !canCutBy(*found->request.info))
             continue;
-        m_metric->addItem(QString::fromStdString(id), QString::fromStdString(id));
-        m_metric->setItemData(m_metric->count() - 1, metricTitle(found->request), Qt::ToolTipRole);
+        m_metric->addItem(metricTitle(found->request), QString::fromStdString(id));
+        m_metric->setItemData(m_metric->count() - 1, QString::fromStdString(id), Qt::ToolTipRole);
     }
     m_metric->setCurrentIndex(std::max(m_metric->findData(chosen), 0));
     setEnabled(m_metric->count() > 0);
@@ -223,6 +223,7 @@ void CutBox::chooseMetric() {
     const MetricResult* found = result();
     if (!found)
         return;
+    m_metric->setToolTip(m_metric->currentData().toString());
     m_end->setCurrentIndex(found->request.info->pruneFirst == PruneFirst::high ? 1 : 0);
     m_again->setVisible(stepwise() && m_document->model() && m_document->services().prune);
     const int counted = std::max(m_counted->currentIndex(), 0);
@@ -340,7 +341,7 @@ QString CutBox::action() const {
     const QString unit = unitName(wanted.strategy.unit());
     const QString amount = wanted.budget.isPercentage ? tr("%1 % of %2").arg(m_amount->value()).arg(unit)
                                                       : QString("%1 %2").arg(m_amount->value()).arg(unit);
-    const QString by = m_metric->currentText();
+    const QString by = m_metric->currentData().toString();
     return isStepwise() ? tr("Cut the %1 %2 by %3 anew each").arg(m_end->currentText(), amount, by)
                         : tr("Cut the %1 %2 by %3").arg(m_end->currentText(), amount, by);
 }

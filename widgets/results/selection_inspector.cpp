@@ -272,7 +272,9 @@ void SelectionInspector::showMany(const std::set<HeadId>& heads) {
 void SelectionInspector::addRow(const std::string& resultId, const Words& value, const Words& place) {
     const std::string label = m_document->measurements()->label(resultId);
     const ResultKey key = parseResultKey(resultId);
-    auto* item = new QTreeWidgetItem(m_table, {QString::fromStdString(key.key.empty() ? resultId : "· " + label),
+    const MetricResult* result = m_document->measurements()->result(resultId);
+    const QString title = result ? metricTitle(result->request) : QString::fromStdString(key.resultId);
+    auto* item = new QTreeWidgetItem(m_table, {key.key.empty() ? title : QString::fromStdString("· " + label),
                                                value.text}); // other measurements stand below the latest
     item->setToolTip(0, QString::fromStdString(label.empty() ? resultId : key.resultId + " · " + label));
     item->setToolTip(1, value.tip);
