@@ -37,6 +37,8 @@ std::string strategyTitle(const MaskProvenance& made) {
     title += amountOf(made);
     if (option(made, "per_layer") == "true")
         title += " per layer";
+    if (!option(made, "filter").empty())
+        title += ", filtered";
     if (made.seed)
         title += ", seed " + std::to_string(*made.seed);
     return title;

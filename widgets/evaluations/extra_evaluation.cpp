@@ -134,17 +134,14 @@ const ExtraResult* ExtraEvaluation::known(const ExtraItem& item, const PruningMa
 void ExtraEvaluation::takeStored() {
     if (!m_document->isOpen() || m_document->session().evaluations.empty() || m_choice.items().empty())
         return;
-    takeStored(PruningMask(m_document->spec()));
-    takeStored(m_document->masks()->mask());
+    takeStored(PruningMask(m_document->spec()), "dense");
+    takeStored(m_document->masks()->mask(), m_document->listedDigests().at(m_document->masks()->state().current));
 }
 
-void ExtraEvaluation::takeStored(const PruningMask& mask) {
-    std::string digest; // computed only if it is needed
+void ExtraEvaluation::takeStored(const PruningMask& mask, const std::string& digest) {
     for (const ExtraItem& item : m_choice.items()) {
         if (known(item, mask))
             continue;
-        if (digest.empty())
-            digest = m_document->services().maskDigest(mask);
         if (auto stored = storedResult(m_document->session(), item, digest))
             m_known.push_back({item, mask, std::move(*stored)});
     }

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -98,7 +99,7 @@ private:
     const ExtraResult* known(const ExtraItem& item, const PruningMask& mask) const;
     /// Takes results of the chosen items under the current mask, and of the dense model, from the session.
     void takeStored();
-    void takeStored(const PruningMask& mask);
+    void takeStored(const PruningMask& mask, const std::string& digest);
     std::vector<Step> missing() const;
     bool isMeasured() const;
     void next();

@@ -225,7 +225,7 @@ bool LiveEvaluation::showKnown() {
 std::optional<MaskEvaluation> LiveEvaluation::stored() {
     if (!m_document->isOpen() || m_document->session().evaluations.empty() || !hasLoss())
         return std::nullopt;
-    const std::string digest = m_document->services().maskDigest(m_document->masks()->mask());
+    const std::string digest = m_document->listedDigests().at(m_document->masks()->state().current);
     const std::string text = m_text ? m_text->digest : std::string();
     const Evaluation* run = storedRun(m_document->session(), digest, m_kept, text);
     if (!run)
