@@ -45,6 +45,13 @@ Services windowServices() {
     services.prune = pruneOnChoice;
     services.gradientChange = gradientChangeOnChoice;
     services.readText = readEvaluationText;
+    services.readSequences = [](const Model& model, const std::string& path, std::int64_t mostTokens,
+                                const Progress& progress) {
+        SequenceRequest request;
+        request.path = path;
+        request.rules.mostTokens = mostTokens;
+        return readSequenceText(model, request, progress);
+    };
     services.readPrompt = promptTokens;
     services.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
         AskedTask asked = readAskedTask(request, progress);
