@@ -66,7 +66,8 @@ AttentionView::AttentionView(Document* document, JobRunner* jobs, Selection* sel
     , m_run(new AttentionRun(document, jobs, this))
     , m_prompt(new QPlainTextEdit)
     , m_masked(new QCheckBox(tr("under the &mask")))
-    , m_colours(new ColourControls(document, "attention"))
+    , m_colours(new ColourControls(document, "attention",
+                                   {ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::automatic}))
     , m_all(new QToolButton)
     , m_size(new QSlider(Qt::Horizontal))
     , m_title(new QLabel)
@@ -280,7 +281,8 @@ void AttentionView::showMap() {
                            : !m_run->failure().isEmpty() ? m_run->failure()
                            : isCurrent                   ? tr("%1 is cut: it has no attention map").arg(nameOf(head()))
                                                          : tr("Computing the map of %1…").arg(nameOf(head()));
-    const ColourScale scale = m_colours->scale();
+    ColourScale scale = m_colours->scale();
+    scale.kind = usedScale(scale.kind, sample, scale.clipPercent);
     m_plot->setMap(map, ColourRange(sample, scale), reason);
     for (AttentionSheet* sheet : {m_strip, m_sheet})
         sheet->setColours(QString::fromStdString(scale.map));

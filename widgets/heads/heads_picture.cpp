@@ -395,7 +395,7 @@ void HeadsPicture::arrange() {
 QString HeadsPicture::fittingLabel() const {
     const QFontMetrics metrics(m_parts->theme.font);
     const int room = m_parts->bar.rect()->minimumSize().height() + 2 * metrics.height();
-    return metrics.elidedText(m_parts->label, Qt::ElideRight, room);
+    return metrics.elidedText(m_parts->label, Qt::ElideMiddle, room); // its end names the scale
 }
 
 std::pair<double, double> HeadsPicture::mostVisible() const {

@@ -52,7 +52,9 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     , m_selection(selection)
     , m_controls(new QWidget)
     , m_metric(new ResultCombo(document, isShownByHead))
-    , m_colours(new ColourControls(document, "heads"))
+    , m_colours(new ColourControls(document, "heads",
+                                   {ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::rank,
+                                    ScaleKind::withinLayer}))
     , m_tools(new QActionGroup(this))
     , m_stack(new QStackedWidget)
     , m_grid(new HeadsGrid(document->masks(), selection, m_stack))
@@ -203,11 +205,13 @@ void HeadsView::refresh() {
     const bool isDifference = parseResultKey(shownKey()).subtracted.has_value();
     m_colours->offer(shown ? shown->values.values() : std::span<const double>(), isDifference);
     m_actions->setEnabled(shown);
-    const QString label = shown ? QString::fromStdString(currentFigure().colour.label) : QString();
-    const Matrix values = m_readout.perHead();
+    const Figure figure = currentFigure();
+    const QString label = shown ? QString::fromStdString(colourBarLabel(figure)) : QString();
+    const Matrix values = shown ? m_readout.perHead(onScale(figure.cells, figure.scale.kind)) : m_readout.perHead();
     const QStringList classes = shown ? classNames(*shown->request.info) : QStringList();
     m_colours->setVisible(classes.isEmpty());
-    m_grid->setValues(values, m_colours->scale(), label, m_readout.isByGroup(), classes);
+    m_grid->setValues(values, figure.scale, label, m_readout.isByGroup(), classes);
+    m_grid->threshold()->setScale(figure.scale.kind, figure.cells);
     offerThreshold();
     updateHoverText();
 }
@@ -236,9 +240,10 @@ Figure HeadsView::currentFigure() const {
     const ModelCard& model = m_document->session().model;
     const ColourScale colours = m_colours->scale();
     Figure figure = headMap(model, m_document->measurements()->labelled(key), colours);
-    figure.command = plotText(*m_document, "heads:metric=" + fileForm(parseResultKey(key)) + ":colours=" + colours.map +
-                                               ":log=" + (colours.logarithmic ? "true" : "false") +
-                                               ":clip=" + exactly(colours.clipPercent));
+    if (const PruningMask& mask = m_document->masks()->mask(); !mask.keepsAll())
+        figure.mask = mask;
+    figure.command =
+        plotText(*m_document, "heads:metric=" + fileForm(parseResultKey(key)) + ":" + colourOptions(colours));
     return figure;
 }
 

@@ -12,10 +12,9 @@
 #include "widgets/layers/layers_panel.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/plot_scale.h"
-#include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
+#include "widgets/results/scale_combo.h"
 
-#include <QCheckBox>
 #include <QContextMenuEvent>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -81,7 +80,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     , m_controls(new QWidget)
     , m_metrics(new QToolButton)
     , m_menu(new TickMenu(this))
-    , m_logarithmic(new QCheckBox(tr("&Log")))
+    , m_scale(new ScaleCombo({ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic}))
     , m_estimates(new QLabel)
     , m_stack(new QStackedWidget)
     , m_panel(new LayersPanel(document->masks(), selection, LayersPlot::Marked::everything,
@@ -92,14 +91,17 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     m_metrics->setPopupMode(QToolButton::InstantPopup);
     m_metrics->setMenu(m_menu);
     m_metrics->setToolTip(tr("Metrics to draw in one plot"));
-    m_logarithmic->setAccessibleName(tr("Logarithmic values"));
+    auto* scale = new QLabel(tr("Sca&le"));
+    scale->setBuddy(m_scale);
+    m_scale->setAccessibleName(tr("Scale of the values"));
     m_menu->setToolTipsVisible(true);
 
     auto* row = new QHBoxLayout(m_controls);
     row->setContentsMargins(8, 6, 8, 6);
     row->addWidget(m_metrics);
     row->addSpacing(8);
-    row->addWidget(m_logarithmic);
+    row->addWidget(scale);
+    row->addWidget(m_scale);
     row->addStretch();
     row->addWidget(m_estimates);
     m_estimates->setObjectName("estimates");
@@ -135,7 +137,7 @@ void LayersView::connectAll() {
     connect(m_document->measurements(), &Measurements::stateChanged, this, &LayersView::listMetrics);
     connect(m_document->measurements(), &Measurements::staleChanged, this, &LayersView::listMetrics);
     connect(m_document->comparison(), &Comparison::changed, this, &LayersView::refresh);
-    connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
+    connect(m_scale, &QComboBox::activated, this, [this] {
         keep();
         refresh();
     });
@@ -172,10 +174,9 @@ void LayersView::cutOrRestore() {
 void LayersView::restore() {
     const auto& view = m_document->session().view;
     const auto chosen = view.find("layers.metrics");
-    const auto logarithmic = view.find("layers.log");
     m_chosen =
         chosen == view.end() ? usualMetrics() : QString::fromStdString(chosen->second).split(',', Qt::SkipEmptyParts);
-    m_logarithmic->setChecked(logarithmic != view.end() && logarithmic->second == "true");
+    m_scale->restore(view, "layers");
     m_controls->setEnabled(m_document->isOpen());
     m_plot->setModel(m_document->spec());
     listMetrics();
@@ -186,7 +187,7 @@ void LayersView::keep() {
     if (!m_document->isOpen())
         return;
     m_document->setView("layers.metrics", m_chosen.join(',').toStdString());
-    m_document->setView("layers.log", m_logarithmic->isChecked() ? "true" : "false");
+    m_document->setView("layers.scale", m_scale->text());
 }
 
 void LayersView::listMetrics() {
@@ -226,10 +227,10 @@ void LayersView::refresh() {
 }
 
 void LayersView::follow() {
-    Figure figure = currentFigure();
-    const std::vector<double> values = allValues(figure);
-    offerLogarithm(*m_logarithmic, values, tr("Logarithmic values"));
-    figure.y.logarithmic = figure.rightY.logarithmic = logarithmic();
+    const std::vector<double> values = allValues(currentFigure());
+    m_scale->offer(values);
+    Figure figure = currentFigure(); // on a scale that suits the values
+    figure.mask.reset();             // LayersPlot marks the cuts, with those of a preview
     if (!std::isnan(finiteRange(values).first))
         keepAxesSteady(figure);
     figure.title.clear(); // the window names the model
@@ -249,10 +250,6 @@ void LayersView::keepAxesSteady(Figure& figure) {
     };
     keep(m_left, figure.y, false);
     keep(m_right, figure.rightY, true);
-}
-
-bool LayersView::logarithmic() const {
-    return m_logarithmic->isEnabled() && m_logarithmic->isChecked();
 }
 
 std::vector<std::string> LayersView::shownIds() const {
@@ -284,13 +281,15 @@ Figure LayersView::currentFigure() const {
         return none;
     }
     const ModelCard& model = m_document->session().model;
-    Figure figure = layerSeries(model, results, logarithmic());
+    Figure figure = layerSeries(model, results, m_scale->scale());
+    if (const PruningMask& mask = m_document->masks()->mask(); !mask.keepsAll())
+        figure.mask = mask;
     if (isFiltered) {
         figure.caption += " Means over the heads that pass the filter " + m_filter->text().toStdString() + ".";
         return figure; // no command draws filtered means
     }
-    figure.command =
-        plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":log=" + (logarithmic() ? "true" : "false"));
+    const std::string scale(name(m_scale->scale()));
+    figure.command = plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":scale=" + scale);
     return figure;
 }
 

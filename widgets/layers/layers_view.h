@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-class QCheckBox;
 class QLabel;
 class QMenu;
 class QStackedWidget;
@@ -24,6 +23,7 @@ class HeadFilter;
 class LayerMarksLegend;
 class LayersPanel;
 class LayersPlot;
+class ScaleCombo;
 class Selection;
 
 /// A plot of several metrics over the layers. A click on a layer selects its heads. Cuts are marked; Space and the
@@ -71,7 +71,6 @@ private:
     /// Draws new values; changes the axes only if the values need it (steadyRange()).
     void follow();
     void keepAxesSteady(Figure& figure);
-    bool logarithmic() const;
     /// "gate-norm = 3.21" for each line at a layer. @param exact whether to give all digits
     QStringList valuesAt(int layer, bool exact) const;
     /// Drops or restores the unit that the first metric on screen measures.
@@ -82,7 +81,7 @@ private:
     QWidget* m_controls;
     QToolButton* m_metrics;
     QMenu* m_menu;
-    QCheckBox* m_logarithmic;
+    ScaleCombo* m_scale;
     QLabel* m_estimates;
     QStackedWidget* m_stack;
     LayersPanel* m_panel;

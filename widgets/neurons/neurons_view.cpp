@@ -12,10 +12,9 @@
 #include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neuron_threshold.h"
 #include "widgets/plot/figure_widget.h"
-#include "widgets/results/colour_controls.h"
 #include "widgets/results/result_combo.h"
+#include "widgets/results/scale_combo.h"
 
-#include <QCheckBox>
 #include <QContextMenuEvent>
 #include <QElapsedTimer>
 #include <QHBoxLayout>
@@ -48,7 +47,7 @@ NeuronsView::NeuronsView(Document* document, Selection* selection, QWidget* pare
     , m_document(document)
     , m_controls(new QWidget)
     , m_metric(new ResultCombo(document, [](const MetricInfo& info) { return info.scope == Scope::neuron; }))
-    , m_logarithmic(new QCheckBox(tr("&Log")))
+    , m_scale(new ScaleCombo({ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic}))
     , m_stack(new QStackedWidget)
     , m_splitter(new QSplitter(Qt::Vertical))
     , m_panel(new LayersPanel(document->masks(), selection, LayersPlot::Marked::mlp,
@@ -69,7 +68,9 @@ void NeuronsView::build() {
     label->setBuddy(m_metric);
     m_metric->setAccessibleName(tr("Metric"));
     m_metric->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    m_logarithmic->setAccessibleName(tr("Logarithmic values"));
+    auto* scale = new QLabel(tr("Sca&le"));
+    scale->setBuddy(m_scale);
+    m_scale->setAccessibleName(tr("Scale of the values"));
     m_plot->setAccessibleName(tr("Neurons by layer"));
     auto* row = new QHBoxLayout(m_controls);
     row->setContentsMargins(8, 6, 8, 6);
@@ -77,7 +78,8 @@ void NeuronsView::build() {
     row->addWidget(label);
     row->addWidget(m_metric);
     row->addSpacing(8);
-    row->addWidget(m_logarithmic);
+    row->addWidget(scale);
+    row->addWidget(m_scale);
     row->addStretch();
     m_splitter->addWidget(m_panel);
     m_splitter->addWidget(m_layer);
@@ -124,7 +126,7 @@ void NeuronsView::connectAll() {
         emit resultShown(QString::fromStdString(resultId()));
     });
     connect(m_metric, &QComboBox::activated, this, &NeuronsView::keep);
-    connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
+    connect(m_scale, &QComboBox::activated, this, [this] {
         keep();
         m_layerIsStale = true;
         refresh();
@@ -149,7 +151,7 @@ void NeuronsView::restore() {
         const auto found = view.find(name);
         return found == view.end() ? QString() : QString::fromStdString(found->second);
     };
-    m_logarithmic->setChecked(kept("neurons.log") == "true");
+    m_scale->restore(view, "neurons");
     m_controls->setEnabled(m_document->isOpen());
     m_plot->setModel(m_document->spec());
     bool isNumber = false;
@@ -166,7 +168,7 @@ void NeuronsView::keep() {
     if (!m_document->isOpen())
         return;
     m_document->setView("neurons.metric", resultId());
-    m_document->setView("neurons.log", m_logarithmic->isChecked() ? "true" : "false");
+    m_document->setView("neurons.scale", m_scale->text());
     m_document->setView("neurons.layer", m_openLayer ? std::to_string(*m_openLayer) : std::string());
 }
 
@@ -227,7 +229,7 @@ bool NeuronsView::summarise(int budgetMs) {
 }
 
 void NeuronsView::draw() {
-    offerLogarithm(*m_logarithmic, m_quantiles.values(), tr("Logarithmic values"));
+    m_scale->offer(m_quantiles.values());
     m_actions->setEnabled(result());
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : !result() ? 1 : 2);
     m_cuts->setVisible(result());
@@ -236,6 +238,7 @@ void NeuronsView::draw() {
         return;
     Figure figure = bands();
     figure.title.clear(); // the window names the model
+    figure.mask.reset();  // LayersPlot marks the cuts, with those of a preview
     m_plot->setFigure(figure);
     showLayer();
 }
@@ -272,15 +275,17 @@ void NeuronsView::copyValues() {
 }
 
 bool NeuronsView::logarithmic() const {
-    return m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+    return usedScale(m_scale->scale(), m_quantiles.values()) == ScaleKind::logarithmic;
 }
 
 std::string NeuronsView::figureId() const {
-    return "neurons:metric=" + fileForm(parseResultKey(shownKey())) + ":log=" + (logarithmic() ? "true" : "false");
+    return "neurons:metric=" + fileForm(parseResultKey(shownKey())) + ":scale=" + std::string(name(m_scale->scale()));
 }
 
 Figure NeuronsView::bands() const {
-    Figure figure = neuronBands(m_document->session().model, *result(), m_quantiles, logarithmic());
+    Figure figure = neuronBands(m_document->session().model, *result(), m_quantiles, m_scale->scale());
+    if (const PruningMask& mask = m_document->masks()->mask(); !mask.keepsAll())
+        figure.mask = mask;
     figure.command = plotText(*m_document, figureId());
     return figure;
 }

@@ -10,7 +10,6 @@
 #include <vector>
 
 class QAction;
-class QCheckBox;
 class QHBoxLayout;
 class QLabel;
 class QPushButton;
@@ -27,6 +26,7 @@ class HeadsGrid;
 class JobRunner;
 class MaskActions;
 class ResultCombo;
+class ScaleCombo;
 class ScatterPlot;
 class Selection;
 
@@ -79,7 +79,7 @@ private:
     /// The controls of one of the two metrics, and its result.
     struct Axis {
         ResultCombo* metric;
-        QCheckBox* logarithmic;
+        ScaleCombo* scale;
         bool isChosen = false;                ///< whether the user or the session chose the metric
         std::optional<MetricResult> result{}; ///< the result on screen
     };
