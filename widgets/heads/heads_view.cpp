@@ -279,20 +279,44 @@ void HeadsView::contextMenuEvent(QContextMenuEvent* event) {
         m_grid->selectForMenu(point);
     m_maskActions->setLayer(byMouse ? m_grid->layerAt(point) : std::nullopt);
     QMenu menu(this);
-    m_maskActions->fill(&menu);
-    menu.addSeparator();
-    QAction* values = menu.addAction(tr("Copy selected &values"), this, &HeadsView::copyValues);
-    values->setEnabled(m_readout.result() && !m_selection->heads().empty());
-    QAction* measuring =
-        menu.addAction(tr("Copy metric as co&mmand line"), this, [this] { emit commandWanted({shownKey()}); });
-    measuring->setEnabled(m_readout.result());
-    menu.addActions(m_actions->actions());
-    menu.addSeparator();
-    menu.addAction(tr("Select &all"), this, &HeadsView::selectAll);
-    menu.addActions(m_tools->actions());
-    menu.addAction(tr("&Reset zoom"), this, &HeadsView::resetZoom);
+    fillMenu(&menu);
     menu.exec(event->globalPos());
     m_maskActions->setLayer({});
+}
+
+void HeadsView::fillMenu(QMenu* menu) {
+    addHeadActions(menu);
+    menu->addSeparator();
+    m_maskActions->fill(menu);
+    menu->addSeparator();
+    QAction* values = menu->addAction(tr("Copy selected &values"), this, &HeadsView::copyValues);
+    values->setEnabled(m_readout.result() && !m_selection->heads().empty());
+    QAction* measuring =
+        menu->addAction(tr("Copy metric as co&mmand line"), this, [this] { emit commandWanted({shownKey()}); });
+    measuring->setEnabled(m_readout.result());
+    menu->addActions(m_actions->actions());
+    menu->addSeparator();
+    menu->addAction(tr("Select &all"), this, &HeadsView::selectAll);
+    menu->addActions(m_tools->actions());
+    menu->addAction(tr("&Reset zoom"), this, &HeadsView::resetZoom);
+}
+
+void HeadsView::addHeadActions(QMenu* menu) {
+    const std::set<HeadId> heads = m_selection->heads();
+    const std::optional<HeadId> active = m_selection->active();
+    QAction* attention = menu->addAction(tr("Show attentio&n"), this, [this, active] { emit m_grid->opened(*active); });
+    attention->setEnabled(active.has_value());
+    QAction* filter = menu->addAction(tr("&Filter to these"), this, [this, heads] {
+        emit filterWanted(QString::fromStdString(ruleOf(heads)));
+    });
+    QAction* copy = menu->addAction(heads.size() > 1 ? tr("Cop&y names") : tr("Cop&y name"), this, [heads] {
+        QStringList names;
+        for (const HeadId& head : heads)
+            names << QString::fromStdString(headName(head.layer, head.head));
+        QApplication::clipboard()->setText(names.join(' '));
+    });
+    for (QAction* action : {filter, copy})
+        action->setEnabled(!heads.empty());
 }
 
 } // namespace secateur

@@ -2,6 +2,7 @@
 
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
+#include "analysis/metrics/usual_request.h"
 #include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/comparison.h"
@@ -64,11 +65,11 @@ bool isMeanOfHeads(const MetricResult& result) {
     return result.request.info->scope == Scope::head || result.request.info->scope == Scope::kvGroup;
 }
 
-QStringList usualMetrics() {
+QStringList usualMetrics(const ModelSpec& spec) {
     QStringList ids;
     for (const MetricInfo* info : allMetrics())
         if (info->scope == Scope::layer && ids.size() < metricsAtFirst)
-            ids << toQString(info->id);
+            ids << QString::fromStdString(usualRequest(*info, spec).resultId());
     return ids;
 }
 
@@ -175,7 +176,7 @@ void LayersView::restore() {
     const auto& view = m_document->session().view;
     const auto chosen = view.find("layers.metrics");
     m_chosen =
-        chosen == view.end() ? usualMetrics() : QString::fromStdString(chosen->second).split(',', Qt::SkipEmptyParts);
+        chosen == view.end() ? usualMetrics(m_document->spec()) : QString::fromStdString(chosen->second).split(',', Qt::SkipEmptyParts);
     m_scale->restore(view, "layers");
     m_controls->setEnabled(m_document->isOpen());
     m_plot->setModel(m_document->spec());

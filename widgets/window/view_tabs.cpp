@@ -40,6 +40,7 @@ ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, He
         setCurrentWidget(m_neurons);
     });
     connect(m_heads, &HeadsView::resultShown, this, &ViewTabs::shownChanged);
+    connect(m_heads, &HeadsView::filterWanted, this, &ViewTabs::filterWanted);
     connect(m_neurons, &NeuronsView::resultShown, this, &ViewTabs::shownChanged);
     connect(this, &QTabWidget::currentChanged, this, &ViewTabs::shownChanged);
 }
