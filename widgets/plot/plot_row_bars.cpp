@@ -13,7 +13,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double barWidth = 0.7; ///< of the distance between rows
+constexpr double rowBarWidth = 0.7; ///< of the distance between rows
 
 } // namespace
 
@@ -24,7 +24,7 @@ PlotRowBars::PlotRowBars(QCPLayoutGrid& layout, int row, int column, const PlotT
     , m_rows(m_rect->addAxis(QCPAxis::atLeft))
     , m_means(new QCPBars(m_rows, m_values)) {
     m_rows->setRangeReversed(true);
-    m_means->setWidth(barWidth);
+    m_means->setWidth(rowBarWidth);
     setTheme(theme);
 }
 
@@ -84,7 +84,7 @@ void PlotRowBars::setShares(const Matrix& values, const QStringList& classes) {
     const ColourRange range = ColourRange::ofClasses(classes);
     for (int i = 0; i < classes.size(); ++i) {
         auto* bars = new QCPBars(m_rows, m_values);
-        bars->setWidth(barWidth);
+        bars->setWidth(rowBarWidth);
         bars->setPen(Qt::NoPen);
         bars->setBrush(QColor(range.colour(i)));
         for (std::size_t row = 0; row < values.rows(); ++row) {
