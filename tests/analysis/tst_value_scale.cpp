@@ -2,12 +2,14 @@
 #include "analysis/figures/figure_table.h"
 #include "analysis/figures/scatter_figure.h"
 #include "analysis/figures/value_scale.h"
+#include "analysis/masks/mask_algebra.h"
 #include "analysis/metrics/usual_request.h"
 #include "tests/support/suite.h"
 
 #include <QtTest>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -50,7 +52,7 @@ Session outlierSession(double offset = 0) {
     mask.name = "cuts";
     mask.digest = "fake:cuts";
     mask.record.mask = PruningMask(session.model.spec);
-    mask.record.mask.layer(2).heads[1] = false;
+    setHeads(mask.record.mask, std::array{HeadId{2, 1}}, false);
     session.masks.push_back(mask);
     return session;
 }

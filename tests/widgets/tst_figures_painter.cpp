@@ -261,9 +261,15 @@ private slots:
         layer.ffn = 8;
         spec.layers.assign(4, layer);
         PruningMask mask(spec);
-        mask.layer(1).heads[2] = false;
-        mask.layer(2).attention = AttentionCut::drop;
-        mask.layer(3).mlp = false;
+        LayerMask one = mask.layer(1);
+        one.heads[2] = false;
+        mask.setLayer(1, one);
+        LayerMask two = mask.layer(2);
+        two.attention = AttentionCut::drop;
+        mask.setLayer(2, two);
+        LayerMask three = mask.layer(3);
+        three.mlp = false;
+        mask.setLayer(3, three);
         Figure lines = series(1);
         lines.series.front().values.resize(4);
         lines.series.front().errors.clear();

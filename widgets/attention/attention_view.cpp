@@ -191,7 +191,8 @@ void AttentionView::restore() {
     const QSignalBlocker quiet(m_prompt);
     const QSignalBlocker quietSize(m_size);
     m_prompt->setPlainText(m_run->prompt());
-    m_size->setValue(side == view.end() ? sheetSide : QString::fromStdString(side->second).toInt());
+    m_fitsWidth = side == view.end();
+    m_size->setValue(m_fitsWidth ? sheetSide : QString::fromStdString(side->second).toInt());
     m_sheet->setSide(m_size->value());
     m_colours->restore();
     restart();
@@ -202,6 +203,8 @@ void AttentionView::restart() {
     std::vector<int> all(static_cast<std::size_t>(spec.layerCount()));
     std::iota(all.begin(), all.end(), 0);
     m_sheet->setLayers(spec, all);
+    if (m_fitsWidth)
+        fitThumbnails();
     m_stripLayer = -1;
     follow();
 }
@@ -225,6 +228,17 @@ void AttentionView::shareWidth() {
     const int room = m_stack->width() - m_stack->height() - m_plot->widthBesideMap() - scrollBar;
     m_strip->setColumns(std::clamp(room / stripStep, 1, std::max(m_document->spec().maxHeads(), 1)));
     m_stripArea->setFixedWidth(m_strip->width() + scrollBar);
+    if (m_fitsWidth)
+        fitThumbnails();
+}
+
+void AttentionView::fitThumbnails() {
+    constexpr int widest = 112;
+    const int besideMaps = m_sheet->width() - m_document->spec().maxHeads() * (m_sheet->side() + 4);
+    const int room = m_stack->width() - besideMaps - style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+    const QSignalBlocker quiet(m_size);
+    m_size->setValue(std::clamp(room / std::max(m_document->spec().maxHeads(), 1) - 4, sheetSide, widest));
+    m_sheet->setSide(m_size->value());
 }
 
 void AttentionView::follow() {
@@ -298,6 +312,7 @@ void AttentionView::setFilter(const HeadFilter* filter) {
 }
 
 void AttentionView::resizeThumbnails(int side, const QPointF& about) {
+    m_fitsWidth = false;
     side = std::clamp(side, smallestSide, largestSide);
     const QSignalBlocker quiet(m_size);
     m_size->setValue(side);

@@ -146,6 +146,12 @@ void HeadsView::connectAll() {
     connect(m_document->masks(), &MaskEditor::listChanged, this, &HeadsView::showLegend);
     connect(m_grid, &HeadsGrid::toolTipRequested, this, &HeadsView::showToolTip);
     connect(m_actions, &FigureActions::failed, this, &HeadsView::failed);
+    m_actions->setCommandCopier([this] {
+        const bool isMarked = currentFigure().mask.has_value();
+        if (isMarked)
+            emit maskedFigureWanted(figureText());
+        return isMarked;
+    });
     connect(m_selection, &Selection::hoverChanged, this, &HeadsView::updateHoverText);
     connect(m_selection, &Selection::changed, this, &HeadsView::updateHoverText);
 }
@@ -242,9 +248,12 @@ Figure HeadsView::currentFigure() const {
     Figure figure = headMap(model, m_document->measurements()->labelled(key), colours);
     if (const PruningMask& mask = m_document->masks()->mask(); !mask.keepsAll())
         figure.mask = mask;
-    figure.command =
-        plotText(*m_document, "heads:metric=" + fileForm(parseResultKey(key)) + ":" + colourOptions(colours));
+    figure.command = plotText(*m_document, figureText());
     return figure;
+}
+
+std::string HeadsView::figureText() const {
+    return "heads:metric=" + fileForm(parseResultKey(shownKey())) + ":" + colourOptions(m_colours->scale());
 }
 
 void HeadsView::showToolTip(const QPoint& globalPosition) {

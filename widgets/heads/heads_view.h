@@ -61,6 +61,8 @@ signals:
     void hoverText(const QString& text);
     /// Another result is on screen.
     void resultShown(const QString& resultId);
+    /// The user wants to copy the command of this figure, which needs the current mask in a file.
+    void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// The user wants to filter the heads by this condition.
@@ -82,6 +84,8 @@ private:
     void keep();
     void refresh();
     void offerThreshold();
+    /// "heads:metric=...": the figure on screen, for a command.
+    std::string figureText() const;
     /// Key of the result on screen: the chosen one, or its difference while two measurements are compared.
     std::string shownKey() const;
     /// Updates the line about the hovered head, or else the active one.

@@ -145,6 +145,13 @@ void LayersView::connectAll() {
     connect(m_plot, &LayersPlot::cutWanted, this, &LayersView::cutOrRestore);
     connect(m_panel, &LayersPanel::hoverText, this, &LayersView::hoverText);
     connect(m_actions, &FigureActions::failed, this, &LayersView::failed);
+    m_actions->setCommandCopier([this] {
+        const Figure figure = currentFigure();
+        const bool isMarked = figure.mask && !figure.command.empty();
+        if (isMarked)
+            emit maskedFigureWanted(figureText());
+        return isMarked;
+    });
 }
 
 void LayersView::setFilter(const HeadFilter* filter) {
@@ -264,11 +271,8 @@ std::vector<std::string> LayersView::shownIds() const {
 
 Figure LayersView::currentFigure() const {
     std::vector<MetricResult> results;
-    std::vector<std::string> ids;
-    for (const std::string& key : shownIds()) {
+    for (const std::string& key : shownIds())
         results.push_back(m_document->measurements()->labelled(key));
-        ids.push_back(fileForm(parseResultKey(key)));
-    }
     bool isFiltered = false;
     for (MetricResult& result : results)
         if (m_filter && m_filter->isActive() && isMeanOfHeads(result)) {
@@ -289,9 +293,15 @@ Figure LayersView::currentFigure() const {
         figure.caption += " Means over the heads that pass the filter " + m_filter->text().toStdString() + ".";
         return figure; // no command draws filtered means
     }
-    const std::string scale(name(m_scale->scale()));
-    figure.command = plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":scale=" + scale);
+    figure.command = plotText(*m_document, figureText());
     return figure;
+}
+
+std::string LayersView::figureText() const {
+    std::vector<std::string> ids;
+    for (const std::string& key : shownIds())
+        ids.push_back(fileForm(parseResultKey(key)));
+    return "layers:metrics=" + join(ids, "/") + ":scale=" + std::string(name(m_scale->scale()));
 }
 
 QStringList LayersView::valuesAt(int layer, bool exact) const {

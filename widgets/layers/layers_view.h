@@ -53,6 +53,8 @@ public slots:
 signals:
     /// One line about the layer under the pointer, or else the current layer; empty if there is neither.
     void hoverText(const QString& text);
+    /// The user wants to copy the command of this figure, which needs the current mask in a file.
+    void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// A picture could not be saved.
@@ -71,6 +73,8 @@ private:
     /// Draws new values; changes the axes only if the values need it (steadyRange()).
     void follow();
     void keepAxesSteady(Figure& figure);
+    /// "layers:metrics=...": the figure on screen, for a command.
+    std::string figureText() const;
     /// "gate-norm = 3.21" for each line at a layer. @param exact whether to give all digits
     QStringList valuesAt(int layer, bool exact) const;
     /// Drops or restores the unit that the first metric on screen measures.

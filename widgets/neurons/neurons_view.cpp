@@ -140,6 +140,12 @@ void NeuronsView::connectAll() {
     connect(m_panel, &LayersPanel::hoverText, this, &NeuronsView::hoverText);
     connect(m_layer, &LayerNeurons::closeWanted, this, &NeuronsView::closeLayer);
     connect(m_layer, &LayerNeurons::stepped, m_cuts, &NeuronCutsRow::step);
+    m_actions->setCommandCopier([this] {
+        const bool isMarked = currentFigure().mask.has_value();
+        if (isMarked)
+            emit maskedFigureWanted(figureId());
+        return isMarked;
+    });
     for (const FigureActions* actions : {m_actions, m_layer->figureActions()})
         connect(actions, &FigureActions::failed, this, &NeuronsView::failed);
 }

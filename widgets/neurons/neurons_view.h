@@ -61,6 +61,8 @@ signals:
     void hoverText(const QString& text);
     /// Another result is on screen.
     void resultShown(const QString& resultId);
+    /// The user wants to copy the command of this figure, which needs the current mask in a file.
+    void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// A picture could not be saved.

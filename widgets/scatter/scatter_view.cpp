@@ -298,14 +298,18 @@ Figure ScatterView::currentFigure() const {
     if (!isMapShown() && m_stack->currentWidget() != m_plot)
         return {};
     const ModelCard& model = m_document->session().model;
+    Figure figure = isMapShown() ? rankDifferenceMap(model, *m_x.result, *m_y.result)
+                                 : metricScatter(model, *m_x.result, *m_y.result, look());
+    figure.command = plotText(*m_document, figureText());
+    return figure;
+}
+
+std::string ScatterView::figureText() const {
     const std::string axes = "x=" + fileForm(parseResultKey(key(m_x))) + ":y=" + fileForm(parseResultKey(key(m_y)));
     const ScatterLook drawn = look();
-    Figure figure = isMapShown() ? rankDifferenceMap(model, *m_x.result, *m_y.result)
-                                 : metricScatter(model, *m_x.result, *m_y.result, drawn);
-    const std::string scales =
-        ":scalex=" + std::string(name(drawn.scaleX)) + ":scaley=" + std::string(name(drawn.scaleY));
-    figure.command = plotText(*m_document, isMapShown() ? "rank_difference:" + axes : "scatter:" + axes + scales);
-    return figure;
+    return isMapShown() ? "rank_difference:" + axes
+                        : "scatter:" + axes + ":scalex=" + std::string(name(drawn.scaleX)) +
+                              ":scaley=" + std::string(name(drawn.scaleY));
 }
 
 // ---- actions

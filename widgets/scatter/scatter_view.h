@@ -66,6 +66,8 @@ signals:
     void opened(secateur::HeadId head);
     /// A neuron or layer was double-clicked, or Enter was pressed on it.
     void layerOpened(int layer);
+    /// The user wants to copy the command of this figure, which needs the current mask in a file.
+    void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// A picture could not be saved.
@@ -106,6 +108,8 @@ private:
     void showMap();
     void measureMissing();
     ScatterLook look() const;
+    /// "scatter:x=...": the figure on screen, for a command.
+    std::string figureText() const;
     bool isMapShown() const;
 
     // scatter_view_build.cpp

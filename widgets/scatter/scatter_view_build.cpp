@@ -150,6 +150,12 @@ void ScatterView::connectAll() {
     connect(m_grid, &HeadsGrid::toolTipRequested, this, &ScatterView::showToolTip);
     connect(m_grid, &HeadsGrid::hinted, this, &ScatterView::updateHoverText);
     connect(m_actions, &FigureActions::failed, this, &ScatterView::failed);
+    m_actions->setCommandCopier([this] {
+        const bool isMarked = look().mask && !isMapShown();
+        if (isMarked)
+            emit maskedFigureWanted(figureText());
+        return isMarked;
+    });
 }
 
 // ---- texts

@@ -158,6 +158,14 @@ void MainWindow::connectCopier() {
     connect(m_panels->evaluations(), &EvaluationsPanel::commandWanted, m_copier, &CommandCopier::copyEvaluation);
     connect(m_panels->metrics(), &MetricList::commandWanted, m_copier, &CommandCopier::copyMeasuring);
     connect(m_views, &ViewTabs::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_views, &ViewTabs::maskedFigureWanted, m_copier, [this](const std::string& figure) {
+        m_copier->copyUnderMask([command = plotLine(*m_document, figure)](const std::string& file) {
+            CommandLine marked = command;
+            if (!file.empty())
+                marked.insert(marked.end(), {"--mask", file});
+            return std::vector<CommandLine>{marked};
+        });
+    });
     AttentionView* attention = m_views->attention();
     connect(attention, &AttentionView::maskedCommandWanted, m_copier, [this, attention] {
         m_copier->copyUnderMask(

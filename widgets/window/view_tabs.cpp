@@ -54,6 +54,8 @@ View* ViewTabs::add(View* view, const QString& title) {
             if (currentWidget() == view)
                 emit hoverText(text);
         });
+    if constexpr (requires { &View::maskedFigureWanted; })
+        connect(view, &View::maskedFigureWanted, this, &ViewTabs::maskedFigureWanted);
     if constexpr (requires { &View::commandWanted; })
         connect(view, &View::commandWanted, this, &ViewTabs::commandWanted);
     return view;
