@@ -158,6 +158,15 @@ std::string axisLabelOf(const std::vector<FigureSeries>& series, bool right) {
     return shared.empty() ? join(labels, "; ") : shared;
 }
 
+/// Whether an axis is logarithmic under this scale, by the values of its lines.
+bool isLogarithmic(const std::vector<FigureSeries>& series, bool right, ScaleKind scale) {
+    std::vector<double> values;
+    for (const FigureSeries& line : series)
+        if (line.rightAxis == right)
+            values.insert(values.end(), line.values.begin(), line.values.end());
+    return usedScale(scale, values) == ScaleKind::logarithmic;
+}
+
 FigureSeries seriesOf(const MetricResult& result) {
     FigureSeries series;
     const bool isMean = result.request.info->scope != Scope::layer;
@@ -222,6 +231,14 @@ std::string unitLabel(Scope scope) {
     return {};
 }
 
+std::string colourOptions(const ColourScale& scale) {
+    return fmt::format("colours={}:scale={}:clip={}", scale.map, name(scale.kind), exactly(scale.clipPercent));
+}
+
+std::string colourBarLabel(const Figure& figure) {
+    return scaledLabel(figure.colour.label, figure.scale.kind);
+}
+
 Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale) {
     Figure figure;
     figure.kind = FigureKind::heatMap;
@@ -229,16 +246,23 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
     figure.x.label = unitLabel(result.request.info->scope);
     figure.y.label = "layer";
     const std::span<const std::string_view> classes = result.request.info->classes;
-    figure.colour = {axisLabel(result), scale.logarithmic && classes.empty(), {}, {classes.begin(), classes.end()}};
     figure.cells = result.values;
     figure.scale = scale;
+    figure.scale.kind =
+        classes.empty() ? usedScale(scale.kind, result.values.values(), scale.clipPercent) : ScaleKind::linear;
+    figure.colour.label = axisLabel(result);
+    figure.colour.logarithmic = figure.scale.kind == ScaleKind::logarithmic;
+    figure.colour.names = {classes.begin(), classes.end()};
+    figure.rowBars = result.request.info->scope != Scope::layer;
     figure.caption = figureCaption(model, axisLabel(result));
+    if (const std::string scaled = scaledLabel({}, figure.scale.kind); !scaled.empty())
+        figure.caption += fmt::format(" Colours: {}.", scaled);
     if (result.standardError)
         figure.caption += " Some of the values are estimates.";
     return figure;
 }
 
-Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, bool logarithmic) {
+Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, ScaleKind scale) {
     Figure figure;
     figure.kind = FigureKind::series;
     figure.title = model.name;
@@ -248,8 +272,8 @@ Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results
             figure.series.push_back(seriesOf(line));
     if (!figure.series.empty())
         useRightAxisForUnlikeSizes(figure);
-    figure.y = {axisLabelOf(figure.series, false), logarithmic};
-    figure.rightY = {axisLabelOf(figure.series, true), logarithmic};
+    figure.y = {axisLabelOf(figure.series, false), isLogarithmic(figure.series, false, scale)};
+    figure.rightY = {axisLabelOf(figure.series, true), isLogarithmic(figure.series, true, scale)};
     figure.caption = figureCaption(model, figure.rightY.label.empty() ? figure.y.label
                                                                       : figure.y.label + ", " + figure.rightY.label);
     if (const std::string estimates = estimatesIn(figure); !estimates.empty())
@@ -259,12 +283,12 @@ Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results
     return figure;
 }
 
-Figure neuronBands(const ModelCard& model, const MetricResult& result, const Matrix& quantiles, bool logarithmic) {
+Figure neuronBands(const ModelCard& model, const MetricResult& result, const Matrix& quantiles, ScaleKind scale) {
     Figure figure;
     figure.kind = FigureKind::bands;
     figure.title = model.name;
     figure.x.label = "layer";
-    figure.y = {axisLabel(result), logarithmic};
+    figure.y = {axisLabel(result), usedScale(scale, quantiles.values()) == ScaleKind::logarithmic};
     for (std::size_t column = 0; column < bandPercents.size(); ++column) {
         const double percent = bandPercents[column];
         FigureSeries series;

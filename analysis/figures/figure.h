@@ -1,6 +1,8 @@
 #pragma once
 
 #include "analysis/base/matrix.h"
+#include "analysis/figures/value_scale.h"
+#include "analysis/masks/pruning_mask.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/model_card.h"
 
@@ -63,14 +65,6 @@ struct FigureSeries {
     bool isHollow = false;             ///< scatter: the points are drawn as rings
 };
 
-/// The mapping from values to colours.
-struct ColourScale {
-    std::string map = "viridis"; ///< id in the colour map table
-    bool logarithmic = false;
-    double clipPercent = 1; ///< the colours span percentiles clipPercent to 100 - clipPercent; 0 = minimum to maximum
-    bool operator==(const ColourScale&) const = default;
-};
-
 /// All data of a picture, independent of how it is drawn: the window, `plot` and reports draw it alike.
 struct Figure {
     FigureKind kind = FigureKind::heatMap;
@@ -79,8 +73,10 @@ struct Figure {
     FigureAxis y;
     FigureAxis rightY;
     FigureAxis colour; ///< heat map, shades: the colour bar
-    Matrix cells;      ///< heat map: row 0 is drawn at the top
-    ColourScale scale; ///< heat map, shades
+    Matrix cells;      ///< heat map: the values, whatever the scale; row 0 is drawn at the top
+    ColourScale scale; ///< heat map, shades; its kind is not `automatic`
+    bool rowBars = false; ///< heat map: a bar beside each row, of its mean or of the shares of the classes
+    std::optional<PruningMask> mask{}; ///< heat map of heads or KV groups, series, bands: the mask whose cuts are marked
     std::vector<FigureSeries> series;
     std::vector<double> edges; ///< histogram: edges of the bins along x, one more than counts
     std::string unit;          ///< scatter: kind of the points' units, "head"; empty = layers
@@ -96,14 +92,19 @@ std::string figureCaption(const ModelCard& model, const std::string& what);
 /// "head", "KV group", "neuron"; empty for layers.
 std::string unitLabel(Scope scope);
 
+/// "colours=viridis:scale=auto:clip=1": a colour scale as options of a figure.
+std::string colourOptions(const ColourScale& scale);
+/// The label of a heat map's colour bar: that of the values, with the name of the scale.
+std::string colourBarLabel(const Figure& figure);
+
 /// Heat map of one result: layers x heads (or KV groups, or one column).
 Figure headMap(const ModelCard& model, const MetricResult& result, const ColourScale& scale);
 
 /// One line per result over the layers; for a result with several prefix lengths, one line for each. The values of a
 /// layer's units are averaged. Their standard errors are averaged too: exact if errors are fully correlated, else an
 /// upper bound. A line whose largest magnitude is above ten times, or below a tenth of, the first line's has the right
-/// axis.
-Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, bool logarithmic);
+/// axis. @param scale of both axes; `automatic` is decided for each
+Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, ScaleKind scale);
 
 /// "estimates for 12 of 40 layers; 7 not yet separated". Empty if all values are exact. @param figure of kind series
 std::string estimatesIn(const Figure& figure);
@@ -112,7 +113,7 @@ std::string estimatesIn(const Figure& figure);
 inline constexpr std::array<double, 9> bandPercents{0, 1, 10, 25, 50, 75, 90, 99, 100};
 
 /// Distribution of a neuron metric in each layer. @param quantiles [layers, bandPercents]; NaN = no value
-Figure neuronBands(const ModelCard& model, const MetricResult& result, const Matrix& quantiles, bool logarithmic);
+Figure neuronBands(const ModelCard& model, const MetricResult& result, const Matrix& quantiles, ScaleKind scale);
 /// Distribution of a neuron metric in one layer. @param layer below the number of layers
 Figure neuronHistogram(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic);
 

@@ -62,7 +62,28 @@ std::optional<int> layerOf(const FigureOptions& options, const ModelSpec& spec) 
 /// Ids of the maps in widgets/plot/plot_scale.cpp.
 constexpr std::array<std::string_view, 4> colourMaps{"viridis", "cividis", "magma", "vik"};
 
-ColourScale coloursOf(const FigureOptions& options) {
+constexpr std::array scalesOfHeads{ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::rank,
+                                   ScaleKind::withinLayer};
+constexpr std::array scalesOfPoints{ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::rank};
+constexpr std::array scalesOfAxes{ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic};
+
+/// The scale that an option names. @param older an option of version 0.1, true or false, which wins if it is given
+/// @throws UsageError
+ScaleKind scaleOf(const FigureOptions& options, const std::string& option, const std::string& older,
+                  std::span<const ScaleKind> allowed) {
+    if (const std::string& given = options.at(older); !given.empty())
+        return given == "true" ? ScaleKind::logarithmic : ScaleKind::linear;
+    const std::string& text = options.at(option);
+    const auto found = std::ranges::find(allowed, text, [](ScaleKind kind) { return name(kind); });
+    if (found != allowed.end())
+        return *found;
+    std::vector<std::string> names;
+    for (const ScaleKind kind : allowed)
+        names.emplace_back(name(kind));
+    throw UsageError("unknown scale; this figure has " + join(names, ", "), option + "=" + text);
+}
+
+ColourScale coloursOf(const FigureOptions& options, std::span<const ScaleKind> scales = scalesOfHeads) {
     const std::string& colours = options.at("colours");
     if (std::find(colourMaps.begin(), colourMaps.end(), colours) == colourMaps.end())
         throw UsageError(fmt::format("unknown colour map; the known ones are {}",
@@ -71,44 +92,29 @@ ColourScale coloursOf(const FigureOptions& options) {
     const double clip = optionNumber(options, "clip");
     if (clip < 0 || clip >= 50)
         throw UsageError("must be at least 0 and less than 50 percent", options.at("clip"));
-    return {colours, options.contains("log") && options.at("log") == "true", clip};
+    return {colours, options.contains("scale") ? scaleOf(options, "scale", "log", scales) : ScaleKind::linear, clip};
 }
 
 void checkColours(const FigureOptions& options) {
     coloursOf(options);
 }
 
-Figure heads(const Session& session, const FigureOptions& options) {
-    const MetricResult result = namedResult(session, options.at("metric"));
-    if (result.request.info->scope == Scope::neuron)
-        throw UsageError("has one value per neuron, too many for a heat map; draw it with the figure neurons",
-                         options.at("metric"));
-    return headMap(session.model, result, coloursOf(options));
+void checkAttention(const FigureOptions& options) {
+    coloursOf(options, scalesOfAxes);
 }
 
-Figure layers(const Session& session, const FigureOptions& options) {
-    std::vector<MetricResult> results;
-    for (const std::string& id : split(options.at("metrics"), '/')) {
-        results.push_back(namedResult(session, id));
-        if (!results.back().request.info->classes.empty())
-            throw UsageError("has classes, which have no mean; draw it with the figure heads", id);
-    }
-    return layerSeries(session.model, results, options.at("log") == "true");
+/// For figures with a linear or logarithmic axis.
+ScaleKind axisScale(const FigureOptions& options) {
+    return scaleOf(options, "scale", "log", scalesOfAxes);
 }
 
-Figure neurons(const Session& session, const FigureOptions& options) {
-    const MetricResult result = namedResult(session, options.at("metric"));
-    if (result.request.info->scope != Scope::neuron)
-        throw UsageError(fmt::format("has one value per {}; draw it with the figure heads or layers",
-                                     name(result.request.info->scope)),
-                         options.at("metric"));
-    const bool logarithmic = options.at("log") == "true";
-    if (const auto layer = layerOf(options, session.model.spec))
-        return neuronHistogram(session.model, result, *layer, logarithmic);
-    Matrix quantiles(result.values.rows(), bandPercents.size());
-    for (std::size_t row = 0; row < quantiles.rows(); ++row)
-        std::ranges::copy(percentiles(result.values.row(row), bandPercents), quantiles.row(row).begin());
-    return neuronBands(session.model, result, quantiles, logarithmic);
+void checkAxis(const FigureOptions& options) {
+    axisScale(options);
+}
+
+void checkScatter(const FigureOptions& options) {
+    scaleOf(options, "scalex", "logx", scalesOfPoints);
+    scaleOf(options, "scaley", "logy", scalesOfPoints);
 }
 
 /// The session's mask with this name; null for an empty name. @throws Error for an unknown name
@@ -121,6 +127,51 @@ const SessionMask* namedMask(const Session& session, const std::string& name) {
     return nullptr;
 }
 
+/// The figure with the cuts of the mask that an option names.
+Figure marked(Figure figure, const Session& session, const FigureOptions& options) {
+    if (const SessionMask* mask = namedMask(session, options.at("mask")))
+        figure.mask = mask->record.mask;
+    return figure;
+}
+
+Figure heads(const Session& session, const FigureOptions& options) {
+    const MetricResult result = namedResult(session, options.at("metric"));
+    if (result.request.info->scope == Scope::neuron)
+        throw UsageError("has one value per neuron, too many for a heat map; draw it with the figure neurons",
+                         options.at("metric"));
+    const ColourScale scale = coloursOf(options);
+    if (scale.kind == ScaleKind::withinLayer && !suits(scale.kind, result.values.values()))
+        throw UsageError("has negative values, which are no shares of the layer's largest; use another scale",
+                         options.at("metric"));
+    return marked(headMap(session.model, result, scale), session, options);
+}
+
+Figure layers(const Session& session, const FigureOptions& options) {
+    std::vector<MetricResult> results;
+    for (const std::string& id : split(options.at("metrics"), '/')) {
+        results.push_back(namedResult(session, id));
+        if (!results.back().request.info->classes.empty())
+            throw UsageError("has classes, which have no mean; draw it with the figure heads", id);
+    }
+    return marked(layerSeries(session.model, results, axisScale(options)), session, options);
+}
+
+Figure neurons(const Session& session, const FigureOptions& options) {
+    const MetricResult result = namedResult(session, options.at("metric"));
+    if (result.request.info->scope != Scope::neuron)
+        throw UsageError(fmt::format("has one value per {}; draw it with the figure heads or layers",
+                                     name(result.request.info->scope)),
+                         options.at("metric"));
+    const std::optional<int> layer = layerOf(options, session.model.spec);
+    Matrix quantiles(result.values.rows(), bandPercents.size());
+    for (std::size_t row = 0; row < quantiles.rows(); ++row)
+        std::ranges::copy(percentiles(result.values.row(row), bandPercents), quantiles.row(row).begin());
+    const Figure bands = neuronBands(session.model, result, quantiles, axisScale(options));
+    if (layer) // on the scale of all layers, as in the window
+        return neuronHistogram(session.model, result, *layer, bands.y.logarithmic);
+    return marked(bands, session, options);
+}
+
 Figure evaluations(const Session& session, const FigureOptions& options) {
     const SessionMask* mask = namedMask(session, options.at("mask"));
     return evaluationScatter(session, PriceList(session.model), mask ? mask->digest : std::string());
@@ -128,8 +179,8 @@ Figure evaluations(const Session& session, const FigureOptions& options) {
 
 Figure scatter(const Session& session, const FigureOptions& options) {
     ScatterLook look;
-    look.logarithmicX = options.at("logx") == "true";
-    look.logarithmicY = options.at("logy") == "true";
+    look.scaleX = scaleOf(options, "scalex", "logx", scalesOfPoints);
+    look.scaleY = scaleOf(options, "scaley", "logy", scalesOfPoints);
     if (const SessionMask* mask = namedMask(session, options.at("mask")))
         look.mask = &mask->record.mask;
     return metricScatter(session.model, namedResult(session, options.at("x")), namedResult(session, options.at("y")),
@@ -161,7 +212,8 @@ Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
     if (!read.map)
         throw Error("has no attention map: it is cut", headName(id.layer, id.head));
     const MapPyramid map(std::move(read.map->values), read.map->tokens);
-    return attentionFigure(inputs.model->card().name, id, map, inputs.prompt.labels, coloursOf(options));
+    return attentionFigure(inputs.model->card().name, id, map, inputs.prompt.labels,
+                           coloursOf(options, scalesOfAxes));
 }
 
 /// Reads a head: "9.7" is layer 9, head 7; none for an empty text. @throws UsageError
@@ -214,32 +266,48 @@ Figure gradientChanges(const TextInputs& inputs, const FigureOptions& options) {
                                 cut ? headName(cut->layer, cut->head) : inputs.maskName, coloursOf(options));
 }
 
+constexpr OptionInfo markedMask{"mask", "text", "", "name of a mask in the session, whose cuts are marked"};
+constexpr OptionInfo olderLog{"log", "bool", "", "older form of scale=log (true) or scale=linear (false)"};
+constexpr OptionInfo axisScaleOption{"scale", "text", "auto",
+                                     "auto, linear or log; auto is log if all values are positive and three quarters "
+                                     "of them would be in the lowest quarter of a linear axis, else linear"};
+
 constexpr std::array headsOptions{
     OptionInfo{"metric", "text", "gate_norm_head",
                "result id, with '.' and '-' in place of ':' and '='; RESULT@KEY selects one of several "
                "measurements, RESULT@KEY-OTHER the difference of two"},
     OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik"},
-    OptionInfo{"log", "bool", "false", "logarithmic colours"},
+    OptionInfo{"scale", "text", "auto",
+               "auto, linear, log, rank (percentile in the model) or layer (share of the layer's largest); auto is log "
+               "if all values are positive and linear colours would hide most differences, else linear"},
     OptionInfo{"clip", "number", "1", "per cent of the values beyond each end of the colour range"},
+    markedMask,
+    olderLog,
 };
 
 constexpr std::array layersOptions{
     OptionInfo{"metrics", "text", "gate_norm/gate_norm_headwise", "result ids, separated by '/'"},
-    OptionInfo{"log", "bool", "false", "logarithmic axis"},
+    axisScaleOption,
+    markedMask,
+    olderLog,
 };
 
 constexpr std::array neuronsOptions{
     OptionInfo{"metric", "text", "mag_sp_neuron", "result id, with '.' and '-' in place of ':' and '='"},
-    OptionInfo{"log", "bool", "false", "logarithmic values"},
+    axisScaleOption,
     OptionInfo{"layer", "integer", "-1", "show the histogram of this layer; -1 = quantiles of all layers"},
+    markedMask,
+    olderLog,
 };
 
 constexpr std::array scatterOptions{
     OptionInfo{"x", "text", "gate_norm_head", "result on the horizontal axis, written as metric of the figure heads"},
     OptionInfo{"y", "text", "mag_sp_head", "result on the vertical axis"},
-    OptionInfo{"logx", "bool", "false", "logarithmic horizontal axis"},
-    OptionInfo{"logy", "bool", "false", "logarithmic vertical axis"},
+    OptionInfo{"scalex", "text", "auto", "horizontal axis: auto, linear, log or rank (percentile in the model)"},
+    OptionInfo{"scaley", "text", "auto", "vertical axis: auto, linear, log or rank"},
     OptionInfo{"mask", "text", "", "name of a mask in the session, whose cut units are drawn as crosses"},
+    OptionInfo{"logx", "bool", "", "older form of scalex=log (true) or scalex=linear (false)"},
+    OptionInfo{"logy", "bool", "", "older form of scaley=log (true) or scaley=linear (false)"},
 };
 
 constexpr std::array rankDifferenceOptions{
@@ -256,8 +324,9 @@ constexpr std::array attentionOptions{
     OptionInfo{"layer", "integer", "0", "layer of the head, from 0"},
     OptionInfo{"head", "integer", "0", "head in the layer, from 0"},
     OptionInfo{"colours", "text", "viridis", "viridis, cividis or magma"},
-    OptionInfo{"log", "bool", "false", "logarithmic colours"},
+    OptionInfo{"scale", "text", "linear", "linear, log or auto, as for the figure heads"},
     OptionInfo{"clip", "number", "1", "per cent of the values beyond each end of the colour range"},
+    olderLog,
 };
 
 constexpr std::array gradientChangeOptions{
@@ -272,11 +341,12 @@ constexpr std::array gradientChangeOptions{
 constexpr std::array figureTable{
     FigureInfo{"heads", "heat map of one metric over layers and heads", headsOptions, FromSession{heads, {"metric"}},
                checkColours},
-    FigureInfo{"layers", "line plot of metrics over the layers", layersOptions, FromSession{layers, {"metrics"}}},
+    FigureInfo{"layers", "line plot of metrics over the layers", layersOptions, FromSession{layers, {"metrics"}},
+               checkAxis},
     FigureInfo{"neurons", "distribution of a neuron metric in each layer, or in one layer", neuronsOptions,
-               FromSession{neurons, {"metric"}}},
+               FromSession{neurons, {"metric"}}, checkAxis},
     FigureInfo{"scatter", "scatter plot of one metric against another, one point per head", scatterOptions,
-               FromSession{scatter, {"x", "y"}}},
+               FromSession{scatter, {"x", "y"}}, checkScatter},
     FigureInfo{"rank_difference", "heat map of the difference between two metrics' ranks of the heads",
                rankDifferenceOptions, FromSession{rankDifferences, {"x", "y"}}},
     FigureInfo{"evaluations",
@@ -285,7 +355,7 @@ constexpr std::array figureTable{
     FigureInfo{"gradient_change", "change of the gradients of the query weights when units are cut (Greedy-Gnorm)",
                gradientChangeOptions, FromText{gradientChanges, 2, 2}, checkGradientChange},
     FigureInfo{"attention", "attention map of one head over a prompt", attentionOptions, FromPrompt{attention},
-               checkColours},
+               checkAttention},
 };
 
 } // namespace

@@ -92,16 +92,17 @@ Figure attentionFigure(const std::string& modelName, HeadId head, const MapPyram
     if (isWhole)
         figure.x.names = figure.y.names = labels;
     figure.scale = scale;
+    figure.scale.kind = usedScale(scale.kind, figure.cells.values(), scale.clipPercent);
     const std::string what = "attention of " + headName(head.layer, head.head);
-    figure.colour = {what, scale.logarithmic, {}, {}};
+    figure.colour = {what, figure.scale.kind == ScaleKind::logarithmic, {}, {}};
     figure.caption = fmt::format("{}: {} over {} tokens{}.", modelName, what, map.side(),
                                  isWhole ? "" : fmt::format("; a cell is the maximum of {0} x {0}", level.cells));
     return figure;
 }
 
 std::string figureText(const AttentionRequest& request) {
-    return fmt::format("attention:layer={}:head={}:colours={}:log={}:clip={}", request.head.layer, request.head.head,
-                       request.scale.map, request.scale.logarithmic, exactly(request.scale.clipPercent));
+    return fmt::format("attention:layer={}:head={}:{}", request.head.layer, request.head.head,
+                       colourOptions(request.scale));
 }
 
 Figure gradientChangeFigure(const ModelCard& model, const GradientChange& change, std::optional<int> layer,
@@ -121,6 +122,7 @@ Figure gradientChangeFigure(const ModelCard& model, const GradientChange& change
         for (std::size_t head = 0; head < change.layers[static_cast<std::size_t>(shown)].rows(); ++head)
             figure.y.names.push_back(headName(shown, static_cast<int>(head)));
     figure.scale = scale;
+    figure.scale.kind = ScaleKind::linear; // values of both signs
     figure.colour = {"change of ∂F/∂W_q", false, {}, {}};
     figure.caption =
         fmt::format("{}: ∂F/∂W_q with {} cut minus ∂F/∂W_q without the cut, mean over the texts of {} tokens; a "

@@ -49,7 +49,7 @@ struct AttentionRequest {
     HeadId head;
     ColourScale scale;
 };
-/// "attention:layer=3:head=1:colours=viridis:log=false:clip=1"
+/// "attention:layer=3:head=1:colours=viridis:scale=linear:clip=1"
 std::string figureText(const AttentionRequest& request);
 
 inline constexpr int attentionSide = 256; ///< maximum number of cells along an edge of the figure

@@ -77,12 +77,19 @@ FigureSeries pointsOf(const ModelSpec& spec, const PairedResults& pairs, const P
 }
 
 /// The number of points that a logarithmic axis cannot show.
-std::size_t unplaced(const FigureSeries& points, const ScatterLook& look) {
+std::size_t unplaced(const FigureSeries& points, const Figure& figure) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < points.values.size(); ++i)
-        count +=
-            (look.logarithmicX && points.positions[i] <= 0) || (look.logarithmicY && points.values[i] <= 0) ? 1 : 0;
+        count += (figure.x.logarithmic && points.positions[i] <= 0) || (figure.y.logarithmic && points.values[i] <= 0);
     return count;
+}
+
+/// Places values on an axis, which names the scale.
+FigureAxis axisFor(const MetricResult& result, Matrix& values, ScaleKind scale) {
+    const ScaleKind used = usedScale(scale, values.values());
+    values = onScale(values, used);
+    const bool isLog = used == ScaleKind::logarithmic; // its ticks show that
+    return {isLog ? axisLabel(result) : scaledLabel(axisLabel(result), used), isLog};
 }
 
 /// Ranks of all cells by the end that a metric prunes first: 1 = first.
@@ -118,7 +125,7 @@ PairedResults paired(const ModelSpec& spec, const MetricResult& x, const MetricR
 }
 
 Figure metricScatter(const ModelCard& model, const MetricResult& x, const MetricResult& y, const ScatterLook& look) {
-    const PairedResults pairs = paired(model.spec, x, y);
+    PairedResults pairs = paired(model.spec, x, y);
     const RankCorrelation correlation =
         look.correlation ? *look.correlation : rankCorrelation(pairs.x.values(), pairs.y.values());
     const std::size_t most = look.mostPoints == 0 ? std::max<std::size_t>(correlation.count, 1) : look.mostPoints;
@@ -126,16 +133,16 @@ Figure metricScatter(const ModelCard& model, const MetricResult& x, const Metric
     Figure figure;
     figure.kind = FigureKind::scatter;
     figure.title = model.name;
-    figure.x = {axisLabel(x), look.logarithmicX};
-    figure.y = {axisLabel(y), look.logarithmicY};
+    figure.x = axisFor(x, pairs.x, look.scaleX);
+    figure.y = axisFor(y, pairs.y, look.scaleY);
     figure.colour.label = "layer";
-    figure.scale = {"viridis", false, 0};
+    figure.scale = {"viridis", ScaleKind::linear, 0};
     figure.unit = unitLabel(pairs.scope);
     figure.series.push_back(pointsOf(model.spec, pairs, look.mask, stride));
     figure.note = correlationText(correlation, pairs.scope);
     if (stride > 1)
         figure.note += fmt::format(" · 1 in {} drawn", grouped(stride));
-    if (const std::size_t count = unplaced(figure.series.front(), look))
+    if (const std::size_t count = unplaced(figure.series.front(), figure))
         figure.note += fmt::format(" · {} not positive, not drawn", grouped(count));
     figure.caption = figureCaption(model, figure.y.label + " against " + figure.x.label);
     figure.caption +=
@@ -169,7 +176,7 @@ Figure rankDifferenceMap(const ModelCard& model, const MetricResult& x, const Me
     for (std::size_t cell = 0; cell < ranksX.size(); ++cell)
         figure.cells.values()[cell] = (ranksY[cell] - ranksX[cell]) / static_cast<double>(std::max<long>(count - 1, 1));
     figure.colour.label = fmt::format("rank by {} − rank by {} (share of {})", axisLabel(y), axisLabel(x), count);
-    figure.scale = {"vik", false, 0};
+    figure.scale = {"vik", ScaleKind::linear, 0};
     figure.caption = figureCaption(model, figure.colour.label);
     figure.caption += " Rank 1 is pruned first.";
     if (hasEstimates(x, y))

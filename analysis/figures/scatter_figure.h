@@ -19,8 +19,8 @@ PairedResults paired(const ModelSpec& spec, const MetricResult& x, const MetricR
 
 /// Options of a scatter.
 struct ScatterLook {
-    bool logarithmicX = false;
-    bool logarithmicY = false;
+    ScaleKind scaleX = ScaleKind::linear; ///< linear, logarithmic, rank or automatic
+    ScaleKind scaleY = ScaleKind::linear;
     const PruningMask* mask = nullptr;            ///< units that it cuts are drawn as crosses; null = none
     const RankCorrelation* correlation = nullptr; ///< of the two results; null = computed here
     std::size_t mostPoints = 0;                   ///< more points are thinned evenly to about this number; 0 = draw all

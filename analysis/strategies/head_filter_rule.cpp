@@ -68,6 +68,32 @@ std::pair<int, int> rangeOf(const std::vector<std::string>& words) {
     return {*first, *last};
 }
 
+/// The head with this name: "L3.H1"; none for other words.
+std::optional<HeadId> namedHead(const std::string& word) {
+    const std::vector<std::string> parts = split(lower(word), '.');
+    if (parts.size() != 2 || !parts[0].starts_with('l') || !parts[1].starts_with('h'))
+        return std::nullopt;
+    const auto layer = numberOf<int>(parts[0].substr(1));
+    const auto head = numberOf<int>(parts[1].substr(1));
+    return layer && head ? std::optional(HeadId{*layer, *head}) : std::nullopt;
+}
+
+std::set<HeadId> namedHeads(const std::vector<std::string>& words) {
+    std::set<HeadId> heads;
+    for (const std::string& word : words) {
+        const std::optional<HeadId> head = namedHead(word);
+        if (!head)
+            refuse(words, "should name heads only, as in L3.H1 L3.H4");
+        heads.insert(*head);
+    }
+    return heads;
+}
+
+/// "layer 3" or "layer 3-5"
+std::string rangeText(const char* what, int first, int last) {
+    return first == last ? fmt::format("{} {}", what, first) : fmt::format("{} {}-{}", what, first, last);
+}
+
 MetricRequest metricOf(const std::string& word) {
     const std::string id = word == "pattern" ? "attention_pattern" : word;
     const MetricInfo* info = findMetric(parseRequest(id).id);
@@ -162,6 +188,9 @@ HeadRule::Condition HeadRule::parse(std::vector<std::string> words) {
         std::tie(condition.first, condition.last) = rangeOf(words);
     } else if (words.size() == 1 && (first == "cut" || first == "protected")) {
         condition.kind = first == "cut" ? Condition::Kind::cut : Condition::Kind::isProtected;
+    } else if (namedHead(first)) {
+        condition.kind = Condition::Kind::named;
+        condition.named = namedHeads(words);
     } else {
         condition = parseMetric(words);
     }
@@ -245,6 +274,8 @@ void HeadRule::apply(const Condition& condition, const HeadFacts& facts, Passing
             return head.layer >= condition.first && head.layer <= condition.last;
         case Kind::heads:
             return head.head >= condition.first && head.head <= condition.last;
+        case Kind::named:
+            return condition.named.contains(head);
         case Kind::cut:
             return facts.isCut(head);
         case Kind::isProtected:
@@ -274,6 +305,19 @@ void HeadRule::apply(const Condition& condition, const HeadFacts& facts, Passing
                 heads[row][static_cast<std::size_t>(head)] = false;
         }
     }
+}
+
+std::string ruleOf(const std::set<HeadId>& heads) {
+    const int firstLayer = heads.begin()->layer;
+    const int lastLayer = heads.rbegin()->layer;
+    const auto [first, last] = std::ranges::minmax(heads, {}, &HeadId::head);
+    const auto area = static_cast<std::size_t>((lastLayer - firstLayer + 1) * (last.head - first.head + 1));
+    if (heads.size() == area) // fills its bounding rectangle
+        return rangeText("layer", firstLayer, lastLayer) + ", " + rangeText("head", first.head, last.head);
+    std::vector<std::string> names;
+    for (const HeadId& head : heads)
+        names.push_back(headName(head.layer, head.head));
+    return join(names, " ");
 }
 
 MetricResult resultOfPassing(MetricResult result, const ModelSpec& spec, const PassingHeads& heads) {

@@ -5,6 +5,7 @@
 #include "analysis/model/model_spec.h"
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ struct HeadFacts {
 /// Conditions on heads, as the user writes them: "layer 3-12, sink_head > 0.5, not cut". A head passes if it meets all
 /// of them. Conditions are separated by commas or "and":
 ///   layer 3, layer 3-12, head 0-3
+///   L3.H1 L3.H4: one of these heads
 ///   METRIC < NUMBER, and with <=, > and >=
 ///   METRIC lowest 10 %, METRIC highest 20: among all values of the metric
 ///   METRIC is CLASS, METRIC is not CLASS, pattern is CLASS (of attention_pattern)
@@ -50,11 +52,12 @@ public:
 private:
     /// A comment in front of a colon names the kind of condition that uses the field.
     struct Condition {
-        enum class Kind { layers, heads, value, end, inClass, cut, isProtected };
+        enum class Kind { layers, heads, named, value, end, inClass, cut, isProtected };
         Kind kind = Kind::cut;
         bool isNegated = false;
         int first = 0; ///< layers, heads
         int last = 0;
+        std::set<HeadId> named = {}; ///< named
         std::string metric = {};
         std::string relation = {};  ///< value: "<", "<=", ">" or ">="
         double number = 0;          ///< value: the limit; end: the number or percentage of values
@@ -69,6 +72,10 @@ private:
 
     std::vector<Condition> m_conditions;
 };
+
+/// The condition that these heads meet and no others: "layer 3-5, head 0-2" for a rectangle, else their names.
+/// @param heads at least one
+std::string ruleOf(const std::set<HeadId>& heads);
 
 /// A result in which values of units that a filter leaves out are NaN: heads that fail; KV groups, attention sublayers
 /// and blocks that contain a head that fails; MLPs and neurons of layers in which no head passes.

@@ -8,6 +8,7 @@
 #include "backends/base/atomic_file.h"
 #include "backends/text/sequence_text.h"
 #include "backends/json/result_json.h"
+#include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 
 #include <fmt/core.h>
@@ -82,6 +83,22 @@ Session sessionFor(const PlotArguments& arguments, const FigureRequest& request,
     return session;
 }
 
+/// Draws a figure with the cuts of a mask file, as the figure's option `mask` does for a mask of the session.
+Figure drawMarked(const FigureRequest& request, Session& session, const PlotArguments& arguments) {
+    const std::string& file = arguments.run.mask;
+    MaskReading reading = readMask(file, session.model.spec, session.model.fingerprint);
+    printNotes(reading.warnings);
+    const std::string digest = maskDigest(reading.record.mask);
+    session.masks.insert(session.masks.begin(), {file, digest, std::move(reading.record)});
+    FigureRequest marked = request;
+    marked.options["mask"] = file;
+    Figure figure = drawFigure(marked, session);
+    CommandLine command = plotCommand(session.model.path, arguments.figure);
+    command.insert(command.end(), {"--mask", file});
+    figure.command = shellText(command);
+    return figure;
+}
+
 // One function for each kind of source, which prepares the inputs and draws.
 
 Figure drawFrom(const FromSession&, const PlotArguments& arguments, const FigureRequest& request,
@@ -92,7 +109,7 @@ Figure drawFrom(const FromSession&, const PlotArguments& arguments, const Figure
         other.path = arguments.reference;
         session.reference = std::make_shared<const Session>(sessionFor(other, request, console));
     }
-    return drawFigure(request, session);
+    return arguments.run.mask.empty() ? drawFigure(request, session) : drawMarked(request, session, arguments);
 }
 
 Figure drawFrom(const FromPrompt& source, const PlotArguments& arguments, const FigureRequest& request,
@@ -149,9 +166,8 @@ void checkSource(const PlotArguments& arguments, const FigureRequest& request) {
     if (arguments.prompt && !std::holds_alternative<FromPrompt>(source))
         throw UsageError("does not use --prompt, which is for " + figuresFrom<FromPrompt>(), arguments.figure);
     if (std::holds_alternative<FromSession>(source)) {
-        if (!arguments.run.mask.empty())
-            throw UsageError("does not use --mask, which is for " + figuresFrom<FromPrompt, FromText>(),
-                             arguments.figure);
+        if (!arguments.run.mask.empty() && !request.options.contains("mask"))
+            throw UsageError("does not use --mask", arguments.figure);
     } else if (isSession(arguments.path)) {
         throw Error(fmt::format("is a session; the figure {} runs the model", request.figure->id), arguments.path,
                     "Name a checkpoint instead");
@@ -213,7 +229,7 @@ void addPlot(CLI::App& program, Console& console) {
     addForceOption(*verb, arguments->force);
     addMeasureOptions(*verb, arguments->text);
     addCommonOptions(*verb, console);
-    verb->footer("Example: secateur-cli plot llama.h5 --figure heads:metric=gate_norm_head:log=true --out heads.pdf\n"
+    verb->footer("Example: secateur-cli plot llama.h5 --figure heads:metric=gate_norm_head:scale=rank --out heads.pdf\n"
                  "         secateur-cli plot llama.gguf --figure attention:layer=3:head=1 --prompt \"A text\" --out "
                  "a.pdf");
     verb->callback([arguments, &console] { plot(*arguments, console); });

@@ -223,7 +223,8 @@ int main(int count, char** values) {
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     JobRunner jobs;
     Document document(windowServices(), &jobs);
-    MainWindow window(&document, &jobs);
+    const QSize room = arguments.size.isValid() ? QSize(1 << 20, 1 << 20) : QGuiApplication::primaryScreen()->availableSize();
+    MainWindow window(&document, &jobs, room);
     spdlog::default_logger()->sinks().push_back(std::make_shared<PanelSink>(window.log()));
     FirstPicture firstPicture(&document, window.headsView());
     QObject::connect(&firstPicture, &FirstPicture::shown, &window, [&document] {

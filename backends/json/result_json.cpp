@@ -390,6 +390,7 @@ std::string figureJson(const Figure& figure) {
                          {"command", figure.command},     {"x", axis(figure.x)},   {"y", axis(figure.y)}};
     if (figure.kind == FigureKind::heatMap) {
         document["colour"] = axis(figure.colour);
+        document["colour"]["scale"] = name(figure.scale.kind);
         document["colour"]["map"] = figure.scale.map;
         document["colour"]["clip_percent"] = figure.scale.clipPercent;
         if (!figure.colour.names.empty())

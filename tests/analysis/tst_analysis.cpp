@@ -285,7 +285,7 @@ private slots:
     void figuresTakeResultIdsInFileForm() {
         const Figure figure = makeFigure(smallSession(), "heads:metric=gate_norm_head.fold_norm-true:log=true");
         QCOMPARE(QString::fromStdString(figure.colour.label), "gate-norm per head, fold_norm");
-        QVERIFY(figure.scale.logarithmic);
+        QCOMPARE(figure.scale.kind, ScaleKind::logarithmic);
         QCOMPARE(
             QString::fromStdString(figure.command),
             "secateur-cli plot m.gguf --figure heads:metric=gate_norm_head.fold_norm-true:log=true --out figure.pdf");

@@ -429,7 +429,7 @@ void TestAttention::commandNamesHeadPromptAndMask() {
     bench.selection.select({{1, 1}}, Selection::Mode::replace, HeadId{1, 1});
     QTRY_VERIFY(bench.shows({1, 1}));
     const std::string command = bench.view.currentFigure().command;
-    QVERIFY2(command.find("attention:layer=1:head=1:colours=viridis:log=false:clip=1") != std::string::npos,
+    QVERIFY2(command.find("attention:layer=1:head=1:colours=viridis:scale=linear:clip=1") != std::string::npos,
              command.c_str());
     QVERIFY2(command.ends_with("--prompt 'a b'"), command.c_str());
     QSignalSpy wanted(&bench.view, &AttentionView::maskedCommandWanted);

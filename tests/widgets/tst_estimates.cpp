@@ -186,7 +186,7 @@ MetricResult gateNorm(const std::vector<double>& values, const std::vector<doubl
 
 Figure drawn(const FakeModel& model, const MetricResult& result) {
     const std::array results{result};
-    return layerSeries(model.card(), results, false);
+    return layerSeries(model.card(), results, ScaleKind::linear);
 }
 
 int count(const QImage& image, QRgb colour) {

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 using namespace secateur;
 
@@ -93,19 +94,19 @@ private slots:
         std::vector<double> values(101);
         for (std::size_t i = 0; i < values.size(); ++i)
             values[i] = static_cast<double>(i);
-        const ColourRange range(values, {"viridis", false, 1});
+        const ColourRange range(values, {"viridis", ScaleKind::linear, 1});
         QCOMPARE(range.lower(), 1.0);
         QCOMPARE(range.upper(), 99.0);
         QVERIFY(range.hasBelow() && range.hasAbove());
         QCOMPARE(range.colour(-5), colourMap("viridis").front());
         QCOMPARE(range.colour(1e9), colourMap("viridis").back());
-        const ColourRange whole(values, {"viridis", false, 0});
+        const ColourRange whole(values, {"viridis", ScaleKind::linear, 0});
         QVERIFY(!whole.hasBelow() && !whole.hasAbove());
     }
 
     void divergingMapIsCentredAtZero() {
         const std::vector<double> values{-1, 0, 3};
-        const ColourRange range(values, {"vik", false, 0});
+        const ColourRange range(values, {"vik", ScaleKind::linear, 0});
         QCOMPARE(range.lower(), -3.0);
         QCOMPARE(range.upper(), 3.0);
     }
@@ -116,13 +117,12 @@ private slots:
         const std::vector<double> one{5.0};
         QVERIFY(ColourRange(one, {}).lower() < 5 && ColourRange(one, {}).upper() > 5);
         const std::vector<double> negative{-2, -1};
-        QVERIFY(!ColourRange(negative, {"viridis", true, 0}).isLogarithmic());
+        QVERIFY(!ColourRange(negative, {"viridis", ScaleKind::logarithmic, 0}).isLogarithmic());
         const std::vector<double> mixed{0, 1e-3, 10};
-        const ColourRange logarithmic(mixed, {"viridis", true, 0});
+        const ColourRange logarithmic(mixed, {"viridis", ScaleKind::logarithmic, 0});
         QCOMPARE(logarithmic.lower(), 1e-3);
         QCOMPARE(logarithmic.colour(0), colourMap("viridis").front());
         QCOMPARE(logarithmic.colour(0.1), logarithmic.colourAt(0.5));
-        QVERIFY(!spreadsWidely(mixed) && spreadsWidely(std::vector<double>{1, 100}));
     }
 
     void bandsAreDarkerTowardsTheMedian() {
@@ -204,6 +204,7 @@ private slots:
         QCOMPARE(image.dotsPerMeterX(), 11811);
 
         saveFigure(figure, path("heads.svg"), FigureWidth::column);
+        QVERIFY2(contents(path("heads.svg")).left(200).contains("<svg"), "names have a prefix");
         QXmlStreamReader svg(contents(path("heads.svg")));
         QString title;
         QString description;
@@ -248,8 +249,105 @@ private slots:
             saveFigure(figure, path(name + "." + format), FigureWidth::column);
             QVERIFY(contents(path(name + "." + format)).size() > 500);
         }
-        figure.scale.logarithmic = true;
+        figure.scale.kind = ScaleKind::logarithmic;
         saveFigure(figure, path(name + "_log.png"), FigureWidth::page);
+    }
+
+    void cutsAreMarked() {
+        ModelSpec spec;
+        LayerSpec layer;
+        layer.heads = 4;
+        layer.kvHeads = 2;
+        layer.ffn = 8;
+        spec.layers.assign(4, layer);
+        PruningMask mask(spec);
+        LayerMask one = mask.layer(1);
+        one.heads[2] = false;
+        mask.setLayer(1, one);
+        LayerMask two = mask.layer(2);
+        two.attention = AttentionCut::drop;
+        mask.setLayer(2, two);
+        LayerMask three = mask.layer(3);
+        three.mlp = false;
+        mask.setLayer(3, three);
+        Figure lines = series(1);
+        lines.series.front().values.resize(4);
+        lines.series.front().errors.clear();
+        Figure bands = lines;
+        bands.kind = FigureKind::bands;
+        bands.series.assign(bandPercents.size(), lines.series.front());
+        for (Figure figure : {heatMap(4, 4), heatMap(4, 2), lines, bands})
+            for (const QString format : {"png", "svg", "pdf"}) {
+                const QString file =
+                    path(QString("cuts_%1_%2.%3").arg(int(figure.kind)).arg(figure.cells.columns()).arg(format));
+                figure.mask.reset();
+                saveFigure(figure, file, FigureWidth::column);
+                const QByteArray before = contents(file);
+                figure.mask = mask;
+                saveFigure(figure, file, FigureWidth::column);
+                QVERIFY2(contents(file) != before, qPrintable(file));
+            }
+        // The dark and light lines of the hatching, which fill the second head of KV group 1 in layer 1 and all of
+        // layer 2.
+        Figure map = heatMap(4, 4);
+        map.mask = mask;
+        const QImage marked = figureImage(map, FigureWidth::column);
+        map.mask.reset();
+        const QImage plain = figureImage(map, FigureWidth::column);
+        QCOMPARE(marked.size(), plain.size());
+        QRect changed;
+        for (int y = 0; y < plain.height(); ++y)
+            for (int x = 0; x < plain.width(); ++x)
+                if (plain.pixel(x, y) != marked.pixel(x, y))
+                    changed |= QRect(x, y, 1, 1);
+        QVERIFY2(changed.width() > plain.width() / 3 && changed.height() < plain.height() / 2,
+                 qPrintable(QString("%1 x %2").arg(changed.width()).arg(changed.height())));
+    }
+
+    void savedMapsHaveTheMeansOfTheirRows() {
+        Figure figure = heatMap(6, 4);
+        const QColor bars = paperTheme(300).muted;
+        const int before = count(figureImage(figure, FigureWidth::column), bars.rgb());
+        figure.rowBars = true;
+        const int after = count(figureImage(figure, FigureWidth::column), bars.rgb());
+        QVERIFY2(after > before + 5000, qPrintable(QString("%1 %2").arg(before).arg(after)));
+        saveFigure(figure, path("row_bars.png"), FigureWidth::column);
+        figure.colour.names = {"sink", "other"};
+        for (double& value : figure.cells.values())
+            value = value > 12 ? 1 : 0;
+        saveFigure(figure, path("row_shares.png"), FigureWidth::column);
+    }
+
+    void namesOfTokensDoNotTouch() {
+        Figure figure = heatMap(40, 40);
+        for (int token = 0; token < 40; ++token)
+            figure.x.names.push_back("token" + std::to_string(token));
+        figure.y.names = figure.x.names;
+        saveFigure(figure, path("tokens.svg"), FigureWidth::column);
+        const QString svg = QString::fromUtf8(contents(path("tokens.svg")));
+        const qsizetype names = svg.count(">token");
+        QVERIFY2(names >= 10 && names <= 20, qPrintable(QString::number(names))); // every fifth, on both axes
+        saveFigure(figure, path("tokens.png"), FigureWidth::column);
+    }
+
+    void scalesChangeTheColours() {
+        Figure figure = heatMap(4, 4);
+        for (std::size_t cell = 0; cell < 16; ++cell)
+            figure.cells.values()[cell] = std::pow(2.0, static_cast<double>(cell));
+        std::set<QRgb> last;
+        for (const ScaleKind kind :
+             {ScaleKind::linear, ScaleKind::withinLayer, ScaleKind::logarithmic, ScaleKind::rank}) {
+            figure.scale = {"viridis", kind, 0};
+            const Matrix shown = onScale(figure.cells, kind);
+            const ColourRange range(shown.values(), figure.scale);
+            std::set<QRgb> colours;
+            for (const double value : shown.values())
+                colours.insert(range.colour(value));
+            QVERIFY(colours.size() >= last.size() || kind == ScaleKind::withinLayer);
+            last = colours;
+            saveFigure(figure, path("scale_" + QString::number(int(kind)) + ".png"), FigureWidth::column);
+        }
+        QCOMPARE(last.size(), 16U); // ranks use the whole map
     }
 
     void linesAreDrawn() {

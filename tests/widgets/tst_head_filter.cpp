@@ -170,6 +170,7 @@ private slots:
     void conditionsJoin();
     void badTextIsRefusedInASentence_data();
     void badTextIsRefusedInASentence();
+    void rulesNameTheirHeads();
     void valuesOfWhatFailsAreLeftOut();
     void headsThatFailStepBackAndAreNotSelectedWithOthers();
     void meansAreOverWhatPasses();
@@ -188,6 +189,10 @@ void TestHeadFilter::conditionsJoin_data() {
     QTest::addColumn<QString>("text");
     QTest::addColumn<QString>("heads");
     QTest::newRow("nothing") << "" << passing("not layer 9");
+    QTest::newRow("names") << "L1.H2 l3.h0"
+                           << "L1.H2 L3.H0";
+    QTest::newRow("names and a condition") << "L1.H2 L3.H0, layer 3"
+                                           << "L3.H0";
     QTest::newRow("layer") << "layer 1"
                            << "1.0 1.1 1.2 1.3";
     QTest::newRow("layers") << "layers 1-2, head 0-1"
@@ -263,6 +268,20 @@ void TestHeadFilter::badTextIsRefusedInASentence() {
     QFETCH(const QString, part);
     const QString said = refusal(text.toUtf8());
     QVERIFY2(said.contains(part), qPrintable(said));
+}
+
+void TestHeadFilter::rulesNameTheirHeads() {
+    const auto rule = [](const std::set<HeadId>& heads) { return QString::fromStdString(ruleOf(heads)); };
+    QCOMPARE(rule({{1, 2}}), "layer 1, head 2");
+    QCOMPARE(rule({{1, 2}, {1, 3}, {2, 2}, {2, 3}}), "layer 1-2, head 2-3");
+    QCOMPARE(rule({{1, 2}, {3, 0}}), "L1.H2 L3.H0");
+    for (const char* heads : {"L1.H2", "L1.H2 L1.H3 L2.H2 L2.H3", "L1.H2 L3.H0"}) {
+        std::set<HeadId> named;
+        for (const QString& name : QString(heads).split(' '))
+            named.insert({name.mid(1, 1).toInt(), name.mid(4).toInt()});
+        QCOMPARE(passing(rule(named).toUtf8()), QString(heads));
+    }
+    QVERIFY_EXCEPTION_THROWN(HeadRule("L1.H2 cut"), UsageError);
 }
 
 void TestHeadFilter::valuesOfWhatFailsAreLeftOut() {

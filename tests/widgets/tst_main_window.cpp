@@ -11,6 +11,7 @@
 #include "widgets/heads/heads_view.h"
 #include "widgets/help/manual_window.h"
 #include "widgets/jobs/job_runner.h"
+#include "widgets/jobs/job_status.h"
 #include "widgets/jobs/jobs_panel.h"
 #include "widgets/jobs/messages.h"
 #include "widgets/layers/layers_plot.h"
@@ -19,6 +20,8 @@
 #include "widgets/neurons/neurons_view.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
+#include "widgets/results/metric_names.h"
+#include "widgets/results/metric_tree.h"
 #include "widgets/results/selection_inspector.h"
 #include "widgets/window/command_palette.h"
 #include "widgets/window/main_window.h"
@@ -40,7 +43,9 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QProgressBar>
 #include <QPushButton>
+#include <QScreen>
 #include <QScrollBar>
 #include <QSettings>
 #include <QSignalSpy>
@@ -53,8 +58,11 @@
 #include <QTreeWidget>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <set>
+#include <thread>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -160,6 +168,11 @@ private slots:
     void cancelledOpeningLeadsBackToTheWelcomePage();
     void inspectorFollowsTheSelection();
     void metricIsMeasuredWithOptions();
+    void metricsAreFilteredAndFolded();
+    void windowFitsSmallScreens_data();
+    void windowFitsSmallScreens();
+    void statusBarShowsWhatRuns();
+    void menusHoldGradientsAblationAndTheGuide();
     void stoppedVariantLeavesTheList();
     void jobIsCancelledByItsButton();
     void paletteFindsAnythingByAFewLetters();
@@ -299,16 +312,16 @@ void TestMainWindow::metricListFollowsThePicture() {
     Program program;
     program.openModel();
     const auto current = [&] { return program.find<MetricList>()->findChild<QTreeWidget*>()->currentItem()->text(0); };
-    QCOMPARE(current(), "gate_norm_head");
+    QCOMPARE(current(), "gate-norm per head");
     auto* box = program.find<HeadsView>()->findChild<QComboBox*>();
     box->setCurrentIndex(box->findData("gate_norm_group"));
-    QCOMPARE(current(), "gate_norm_group");
+    QCOMPARE(current(), "gate-norm per KV group");
     program.window->showTab("neurons");
-    QCOMPARE(current(), "mag_sp_neuron");
+    QCOMPARE(current(), "Mag-SP per neuron");
     program.window->showTab("heads");
-    QCOMPARE(current(), "gate_norm_group");
+    QCOMPARE(current(), "gate-norm per KV group");
     program.openSession(); // with gate_norm_head as its metric
-    QCOMPARE(current(), "gate_norm_head");
+    QCOMPARE(current(), "gate-norm per head");
 }
 
 void TestMainWindow::openedModelFillsThePanels() {
@@ -321,10 +334,13 @@ void TestMainWindow::openedModelFillsThePanels() {
     for (const char* fact : {"llama", "1.23 M parameters", "3 layers × 4 heads / 2 KV", "hidden 12", "F32", "4.94 MB"})
         QVERIFY2(card.contains(fact), qPrintable(card));
     const QStringList rows = rowsOf(program.find<MetricList>()->findChild<QTreeWidget*>());
-    const QStringList expected{"gate_norm|W",       "gate_norm_headwise|W", "gate_norm_head|W",
-                               "gate_norm_group|W", "mag_sp_head|W",        "mag_sp_neuron|W"};
+    const QStringList expected{"From weights|",          "gate-norm|●",
+                               "gate-norm, headwise|●",  "gate-norm per head|●",
+                               "gate-norm per KV group|●", "Mag-SP per head|●",
+                               "Mag-SP per neuron|●",    "From a text|"};
     QCOMPARE(rows.first(expected.size()), expected);
-    QCOMPARE(static_cast<std::size_t>(rows.filter("|F").size()), parseMetricRequests("forward").size());
+    QCOMPARE(rows.indexOf("From gradients|") - rows.indexOf("From a text|") - 1,
+             static_cast<qsizetype>(parseMetricRequests("forward").size()));
     QCOMPARE(program.find<HeadsView>()->currentFigure().cells.rows(), 3U);
 }
 
@@ -446,9 +462,123 @@ void TestMainWindow::metricIsMeasuredWithOptions() {
     QTest::mouseClick(measure, Qt::LeftButton);
     program.settle();
     QCOMPARE(program.document.measurements()->state("gate_norm_head:fold_norm=true"), MetricState::done);
-    QVERIFY(rowsOf(list->findChild<QTreeWidget*>()).contains("fold_norm|"));
+    QVERIFY(rowsOf(list->findChild<QTreeWidget*>()).contains("fold_norm|●"));
     QCOMPARE(measure->text(), "Measure again");
     QVERIFY(!program.window->isWindowModified());
+}
+
+void TestMainWindow::metricsAreFilteredAndFolded() {
+    Program program;
+    program.openModel();
+    auto* tree = program.find<MetricTree>();
+    const auto shown = [&] {
+        QStringList titles;
+        for (QTreeWidgetItemIterator item(tree); *item; ++item)
+            if (!(*item)->isHidden() && (*item)->parent())
+                titles << (*item)->text(0);
+        return titles;
+    };
+    QVERIFY(tree->group(Needs::weights)->isExpanded() && !tree->group(Needs::gradient)->isExpanded());
+    auto* filter = program.find<MetricList>()->findChild<QLineEdit*>();
+    QTest::keyClicks(filter, "mag_sp");
+    QCOMPARE(shown(), QStringList({"Mag-SP per head", "Mag-SP per neuron"})); // by their ids
+    filter->setText("KV GROUP gate");
+    QCOMPARE(shown(), QStringList("gate-norm per KV group")); // by the words of its title
+    QVERIFY(tree->group(Needs::gradient)->isHidden());
+    filter->setText("gnorm");
+    QVERIFY(tree->group(Needs::gradient)->isExpanded() && tree->group(Needs::weights)->isHidden());
+    filter->clear();
+    QVERIFY(!tree->group(Needs::gradient)->isExpanded() && shown().size() > 20);
+    QTest::mouseClick(tree->viewport(), Qt::LeftButton, {},
+                      tree->visualItemRect(tree->group(Needs::forward)).center());
+    QVERIFY(!tree->group(Needs::forward)->isExpanded());
+    program.launch();
+    QVERIFY(!program.find<MetricTree>()->group(Needs::forward)->isExpanded()); // the settings keep it
+    const QTreeWidgetItem* head = program.find<MetricTree>()->group(Needs::weights)->child(2);
+    QVERIFY2(head->toolTip(0).contains("gate_norm_head"), qPrintable(head->toolTip(0)));
+}
+
+void TestMainWindow::windowFitsSmallScreens_data() {
+    QTest::addColumn<QSize>("screen");
+    QTest::newRow("1366 x 768") << QSize(1366, 768);
+    QTest::newRow("1280 x 720") << QSize(1280, 720); // also 2560 x 1440 at 200 %
+    QTest::newRow("1920 x 1080") << QSize(1920, 1080);
+}
+
+void TestMainWindow::windowFitsSmallScreens() {
+    QFETCH(QSize, screen);
+    Program program;
+    program.window.reset();
+    program.window = std::make_unique<MainWindow>(&program.document, &program.jobs, screen);
+    program.window->show();
+    program.openModel(30);
+    program.document.masks()->setHeadsCut({{0, 1}}, true);
+    for (const char* tab : {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients"}) {
+        program.window->showTab(tab);
+        program.settle();
+        const QSize size = program.window->size();
+        const QSize least = program.window->minimumSizeHint();
+        const auto text = QString("%1: %2 x %3, at least %4 x %5").arg(tab).arg(size.width()).arg(size.height());
+        QVERIFY2(size.width() <= screen.width() && size.height() <= screen.height() - 30 &&
+                     least.width() <= screen.width() && least.height() <= screen.height() - 30,
+                 qPrintable(text.arg(least.width()).arg(least.height())));
+    }
+    for (const char* panel : {"metrics", "mask", "evaluations"})
+        QVERIFY2(program.find<QDockWidget>(panel)->isVisible(), panel);
+}
+
+void TestMainWindow::statusBarShowsWhatRuns() {
+    Program program;
+    program.openModel();
+    auto* status = program.find<JobStatus>();
+    QVERIFY(!status->isVisible());
+    std::atomic<bool> isHeld = true;
+    const auto work = [&](const Progress& progress) -> std::function<void()> {
+        while (isHeld) {
+            progress.report(0.25, "step");
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return {};
+    };
+    using Priority = JobRunner::Priority;
+    const QString longTitle = QString("Measuring ") + QString("metric ").repeated(60);
+    const JobRunner::Id runs = program.jobs.start(longTitle, Priority::background, work);
+    QTRY_COMPARE(status->findChild<QProgressBar*>()->value(), 250);
+    program.jobs.start("Waiting", Priority::background, work);
+    QTest::qWait(80);
+    QCOMPARE(status->shown(), runs); // not the one that waits
+    QTRY_VERIFY(program.allText(status).contains("left"));
+    QVERIFY(status->width() < program.window->width() / 2);
+    status->findChild<QToolButton*>()->click();
+    auto* panel = program.find<JobsPanel>();
+    QVERIFY(panel->isVisible());
+    QVERIFY(!panel->horizontalScrollBar()->isVisible());
+    for (const QToolButton* button : panel->findChildren<QToolButton*>())
+        if (button->isVisible())
+            QVERIFY(panel->viewport()->rect().contains(button->mapTo(panel->viewport(), button->rect().bottomRight())));
+    for (QToolButton* button : status->findChildren<QToolButton*>())
+        if (button->accessibleName().startsWith("Cancel"))
+            button->click();
+    QTRY_VERIFY(status->shown() != runs);
+    isHeld = false;
+    QTRY_VERIFY(!status->isVisible());
+}
+
+void TestMainWindow::menusHoldGradientsAblationAndTheGuide() {
+    Program program;
+    QVERIFY(!program.action("Measure all gradient metrics")->isEnabled());
+    program.openModel();
+    QVERIFY(program.action("Measure all gradient metrics")->isEnabled());
+    int ablations = 0;
+    for (const MetricInfo* info : allMetrics())
+        if (info->needs == Needs::ablation) {
+            ++ablations;
+            const QAction* action = program.action("Measure " + toQString(info->title));
+            QVERIFY2(action && action->isEnabled(), info->title.data());
+        }
+    QVERIFY(ablations > 0);
+    program.action("Guide")->trigger();
+    QVERIFY(program.find<ManualWindow>()->isVisible());
 }
 
 void TestMainWindow::stoppedVariantLeavesTheList() {
@@ -458,11 +588,11 @@ void TestMainWindow::stoppedVariantLeavesTheList() {
     model.layersFree = 0;
     program.document.measurements()->measure(parseMetricRequests("gate_norm:fold_norm=true"));
     auto* tree = program.find<MetricList>()->findChild<QTreeWidget*>();
-    QVERIFY(rowsOf(tree).contains("fold_norm|"));
+    QVERIFY(rowsOf(tree).contains("fold_norm|◐"));
     program.jobs.cancelAll();
     model.layersFree = 100;
     program.settle();
-    QVERIFY(!rowsOf(tree).contains("fold_norm|"));
+    QVERIFY(rowsOf(tree).filter("fold_norm|").isEmpty());
     QCOMPARE(program.document.measurements()->state("gate_norm"), MetricState::done);
 }
 
@@ -631,6 +761,14 @@ void TestMainWindow::sheetListsEveryShortcut() {
     QVERIFY(withKeys > 10);
     QVERIFY(listed.contains("F1"));
     QVERIFY(listed.contains("lasso"));
+    // Nothing is elided: what has no room is reached by scrolling.
+    const auto* tree = sheet->findChild<QTreeWidget*>();
+    QVERIFY(sheet->height() <= sheet->screen()->availableSize().height());
+    for (QTreeWidgetItemIterator item(const_cast<QTreeWidget*>(tree)); *item; ++item)
+        if (!(*item)->text(1).isEmpty())
+            QVERIFY2(tree->columnWidth(1) > tree->fontMetrics().horizontalAdvance((*item)->text(1)),
+                     qPrintable((*item)->text(1)));
+    QVERIFY(tree->textElideMode() == Qt::ElideNone && tree->verticalScrollBar()->maximum() > 0);
 }
 
 void TestMainWindow::shortcutsAreUnique() {

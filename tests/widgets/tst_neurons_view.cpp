@@ -13,9 +13,9 @@
 #include "widgets/neurons/neuron_values.h"
 #include "widgets/neurons/neurons_view.h"
 #include "widgets/plot/figure_widget.h"
+#include "widgets/results/scale_combo.h"
 
 #include <QApplication>
-#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QMouseEvent>
@@ -125,7 +125,7 @@ private slots:
         QCOMPARE(figure.series.front().values[4], *std::ranges::min_element(row));
         QCOMPARE(figure.series.back().values[4], *std::ranges::max_element(row));
         QCOMPARE(QString::fromStdString(figure.command),
-                 QString("secateur-cli plot %1 --figure neurons:metric=mag_sp_neuron:log=false --out figure.pdf")
+                 QString("secateur-cli plot %1 --figure neurons:metric=mag_sp_neuron:scale=auto --out figure.pdf")
                      .arg(bench.document.sessionPath()));
         bench.view.figureActions()->copyCsv();
         QVERIFY(QApplication::clipboard()->text().startsWith("layer,min,p1,p10,p25,median"));
@@ -252,14 +252,14 @@ private slots:
         QVERIFY(text.contains("median = "));
     }
 
-    void viewIsKeptAndLogOffered() {
+    void viewIsKeptWithItsScale() {
         Bench bench;
         Session made = session(3, 30);
         made.results[0].values(0, 0) = 1e-4;
         bench.open(made);
-        auto* log = bench.view.findChild<QCheckBox*>();
-        QVERIFY(log->isEnabled());
-        log->click();
+        auto* scale = bench.view.findChild<ScaleCombo*>();
+        scale->choose(ScaleKind::logarithmic);
+        emit scale->activated(scale->currentIndex());
         bench.click(1);
         QVERIFY(bench.view.currentFigure().y.logarithmic);
         Bench again;
@@ -267,9 +267,14 @@ private slots:
         QVERIFY(again.view.currentFigure().y.logarithmic);
         QVERIFY(again.isLayerOpen());
         QCOMPARE(again.document.session().view.at("neurons.layer"), "1");
-        Bench narrow;
-        narrow.open(session(3, 30));
-        QVERIFY(!narrow.view.findChild<QCheckBox*>()->isEnabled());
+        made.view["neurons.log"] = "true"; // as version 0.1 kept it
+        Bench older;
+        older.open(made);
+        QVERIFY(older.view.currentFigure().y.logarithmic);
+        made.results[0].values(0, 0) = -1;
+        Bench below;
+        below.open(made);
+        QVERIFY(!below.view.currentFigure().y.logarithmic);
     }
 
     void largeModelsStayQuick_data() {

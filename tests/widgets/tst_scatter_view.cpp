@@ -10,11 +10,11 @@
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/plot_axes.h"
 #include "widgets/results/result_combo.h"
+#include "widgets/results/scale_combo.h"
 #include "widgets/scatter/scatter_plot.h"
 #include "widgets/scatter/scatter_view.h"
 
 #include <QApplication>
-#include <QCheckBox>
 #include <QClipboard>
 #include <QLabel>
 #include <QMouseEvent>
@@ -127,11 +127,16 @@ public:
         QApplication::sendEvent(plot(), &event);
     }
     QString line() const { return view.findChild<QLabel*>("correlation")->text(); }
-    QCheckBox* log(const QString& axis) const {
-        for (QCheckBox* box : view.findChildren<QCheckBox*>())
-            if (box->accessibleName() == "Logarithmic " + axis)
+    ScaleCombo* scale(const QString& axis) const {
+        for (ScaleCombo* box : view.findChildren<ScaleCombo*>())
+            if (box->accessibleName() == "Scale of " + axis)
                 return box;
         return nullptr;
+    }
+    /// As if the user had chosen the scale of an axis.
+    void choose(const QString& axis, ScaleKind kind) const {
+        scale(axis)->choose(kind);
+        emit scale(axis)->activated(scale(axis)->currentIndex());
     }
     const std::set<HeadId>& selected() const { return selection.heads(); }
 
@@ -256,7 +261,7 @@ private slots:
         QTest::keyClick(bench.plot(), Qt::Key_Left, Qt::ShiftModifier);
         QVERIFY(bench.selection.active() == (HeadId{2, 3}));
         QCOMPARE(bench.selected().size(), std::size_t(2));
-        bench.log("y")->click();
+        bench.choose("y", ScaleKind::logarithmic);
         bench.settle();
         QTest::keyClick(bench.plot(), Qt::Key_Down);
         QVERIFY(bench.selection.active() == (HeadId{2, 2}));
@@ -264,17 +269,27 @@ private slots:
         QVERIFY(bench.selection.active() == (HeadId{2, 3}));
     }
 
-    void logarithmsAreOfferedWhereTheSpreadIsWide() {
+    void axesHaveTheScaleThatSuitsTheValues() {
         const Bench bench;
-        QVERIFY(!bench.log("x")->isEnabled()); // one value is 0
-        QVERIFY(bench.log("y")->isEnabled());
-        const double gap = bench.at(2, 0).y() - bench.at(2, 1).y();
-        QVERIFY(gap < 8);
-        bench.log("y")->click();
+        QVERIFY(bench.view.currentFigure().y.logarithmic);  // three quarters lie in the lowest quarter
+        QVERIFY(!bench.view.currentFigure().x.logarithmic); // one value is 0
+        QCOMPARE(bench.scale("y")->currentText(), QString("auto: log"));
+        QCOMPARE(bench.scale("x")->currentText(), QString("auto: linear"));
+        bench.choose("y", ScaleKind::linear);
+        Bench::settle();
+        QVERIFY(bench.at(2, 0).y() - bench.at(2, 1).y() < 8);
+        bench.choose("y", ScaleKind::logarithmic);
         Bench::settle();
         QVERIFY(bench.at(2, 0).y() - bench.at(2, 1).y() > 60);
-        QVERIFY(bench.view.currentFigure().y.logarithmic);
-        QCOMPARE(bench.document.session().view.at("scatter.logy"), std::string("true"));
+        QCOMPARE(bench.document.session().view.at("scatter.scaley"), std::string("log"));
+        QVERIFY(bench.view.currentFigure().command.find(":scalex=auto:scaley=log ") != std::string::npos);
+        bench.choose("x", ScaleKind::logarithmic); // not offered
+        Bench::settle();
+        QVERIFY(!bench.view.currentFigure().x.logarithmic);
+        bench.choose("x", ScaleKind::rank);
+        Bench::settle();
+        const std::vector<double> x = bench.view.currentFigure().series.front().positions;
+        QVERIFY(std::ranges::min(x) > 0 && std::ranges::max(x) < 100);
     }
 
     void spaceCutsAndRestores() {

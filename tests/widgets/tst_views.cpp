@@ -4,16 +4,18 @@
 #include "widgets/plot/plot_scale.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
 #include "widgets/document/selection.h"
 #include "widgets/heads/heads_grid.h"
+#include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/layers/layers_plot.h"
 #include "widgets/layers/layers_view.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/results/scale_combo.h"
 
 #include <QApplication>
-#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QElapsedTimer>
@@ -388,7 +390,7 @@ private slots:
         QCOMPARE(failed.size(), 1);
         QCOMPARE(QString::fromStdString(bench.heads.currentFigure().command),
                  QString("secateur-cli plot %1 --figure "
-                         "heads:metric=gate_norm_head:colours=viridis:log=false:clip=1 --out figure.pdf")
+                         "heads:metric=gate_norm_head:colours=viridis:scale=auto:clip=1 --out figure.pdf")
                      .arg(bench.document.sessionPath())); // the session's path, because the checkpoint is not available
         bench.heads.figureActions()->copyCommand();
         QCOMPARE(QGuiApplication::clipboard()->text().toStdString(), bench.heads.currentFigure().command);
@@ -410,23 +412,124 @@ private slots:
         QCOMPARE(again.layers.currentFigure().series.size(), 2U);
     }
 
-    void logIsOfferedForWideSpreads() {
+    void scaleSuitsTheValuesAndIsKept() {
         const ModelSpec spec = shape(4, 4, 4);
-        Matrix values(4, 4, 1);
-        Session made = session(spec);
-        made.view["heads.log"] = "true";
-        made.results = {result("gate_norm_head", spec, values)};
-        Bench narrow;
-        narrow.open(made);
-        QVERIFY(!narrow.heads.findChild<QCheckBox*>()->isEnabled());
-        QVERIFY(!narrow.heads.currentFigure().scale.logarithmic);
+        Matrix values(4, 4);
         for (std::size_t i = 0; i < 16; ++i)
-            values.values()[i] = std::pow(10.0, static_cast<double>(i) / 3 - 3);
+            values.values()[i] = std::pow(2.0, static_cast<double>(i)); // all but two in the lowest quarter
+        Session made = session(spec);
         made.results = {result("gate_norm_head", spec, values)};
-        Bench wide;
-        wide.open(made);
-        QVERIFY(wide.heads.currentFigure().scale.logarithmic);
-        screenshot(wide.heads, "heads_log");
+        Bench bench;
+        bench.open(made);
+        auto* scale = bench.heads.findChild<ScaleCombo*>();
+        QCOMPARE(scale->currentText(), QString("auto: log"));
+        QCOMPARE(bench.heads.currentFigure().scale.kind, ScaleKind::logarithmic);
+        screenshot(bench.heads, "heads_log");
+        for (const ScaleKind kind :
+             {ScaleKind::linear, ScaleKind::rank, ScaleKind::withinLayer, ScaleKind::logarithmic}) {
+            scale->choose(kind);
+            emit scale->activated(scale->currentIndex());
+            QCOMPARE(bench.heads.currentFigure().scale.kind, kind);
+            const std::string option = ":scale=" + std::string(name(kind)) + ":";
+            QVERIFY2(bench.heads.currentFigure().command.find(option) != std::string::npos, option.c_str());
+            Bench again;
+            again.open(bench.document.session());
+            QCOMPARE(again.heads.currentFigure().scale.kind, kind);
+        }
+        made.results.front().values(0, 0) = -1;
+        made.view["heads.scale"] = "log";
+        Bench below;
+        below.open(made);
+        QCOMPARE(below.heads.currentFigure().scale.kind, ScaleKind::linear); // the choice does not suit the values
+        made.results.front().values(0, 0) = 1;
+        made.view = {{"heads.log", "true"}}; // as version 0.1 kept it
+        Bench older;
+        older.open(made);
+        QCOMPARE(older.heads.currentFigure().scale.kind, ScaleKind::logarithmic);
+    }
+
+    void thresholdIsDraggedOnRanks() {
+        const ModelSpec spec = shape(4, 4, 4);
+        Matrix values(4, 4);
+        for (std::size_t i = 0; i < 16; ++i)
+            values.values()[i] = std::pow(2.0, static_cast<double>(i));
+        Session made = session(spec);
+        made.results = {result("gate_norm_head", spec, values)};
+        made.view["heads.scale"] = "rank";
+        Bench bench;
+        bench.open(made);
+        HeadsThreshold& threshold = *bench.heads.grid()->threshold();
+        QVERIFY(threshold.isOffered());
+        const double value = threshold.fromBar(25);
+        QVERIFY(value > 8 && value < 16); // the fourth and the fifth of 16 values
+        threshold.preview(value);
+        QCOMPARE(threshold.markerOnBar(), std::optional(25.0));
+        threshold.apply();
+        QVERIFY(bench.document.masks()->isCut({0, 3}) && !bench.document.masks()->isCut({1, 0}));
+        made.view["heads.scale"] = "layer";
+        Bench shares;
+        shares.open(made);
+        QVERIFY(!shares.heads.grid()->threshold()->isOffered()); // shares of a layer are no values
+    }
+
+    void savedFiguresHaveTheCutsOnScreen() {
+        Bench bench;
+        bench.open(session(shape(4, 4, 2)));
+        QVERIFY(!bench.heads.currentFigure().mask && bench.heads.currentFigure().rowBars);
+        bench.document.masks()->setHeadsCut({{1, 2}}, true);
+        for (const Figure& figure : {bench.heads.currentFigure(), bench.layers.currentFigure()})
+            QVERIFY(figure.mask && !figure.mask->layer(1).heads[2]);
+    }
+
+    void contextMenuActsOnHeads() {
+        Bench bench;
+        bench.open(session(shape(4, 4, 2)));
+        QMenu menu;
+        const auto run = [&](const QString& text) {
+            menu.clear();
+            bench.heads.fillMenu(&menu);
+            for (QAction* action : menu.actions())
+                if (action->text().remove('&') == text && action->isEnabled())
+                    return action->trigger();
+            QFAIL(qPrintable(text));
+        };
+        bench.click(bench.cell(1, 2));
+        QSignalSpy opened(bench.heads.grid(), &HeadsGrid::opened);
+        run("Show attention");
+        QCOMPARE(opened.size(), 1);
+        QCOMPARE(opened.front().front().value<HeadId>(), (HeadId{1, 2}));
+        run("Copy name");
+        QCOMPARE(QApplication::clipboard()->text(), QString("L1.H2"));
+        bench.click(bench.cell(3, 0), Qt::ControlModifier);
+        run("Copy names");
+        QCOMPARE(QApplication::clipboard()->text(), QString("L1.H2 L3.H0"));
+        QSignalSpy wanted(&bench.heads, &HeadsView::filterWanted);
+        run("Filter to these");
+        QCOMPARE(wanted.front().front().toString(), QString("L1.H2 L3.H0"));
+    }
+
+    void modelsThatNormaliseHeadsOpenOnQkNorm() {
+        ModelSpec spec = shape(4, 4, 4);
+        for (LayerSpec& layer : spec.layers)
+            layer.normsHeads = true;
+        Session made = session(spec);
+        Bench bench;
+        bench.open(made);
+        QCOMPARE(bench.heads.resultId(), std::string("gate_norm_head:qk_norm=true"));
+        QCOMPARE(bench.layers.chosenMetrics(),
+                 QStringList({"gate_norm:qk_norm=true", "gate_norm_headwise:qk_norm=true"}));
+    }
+
+    void smallModelsAreInTheMiddle() {
+        Bench bench;
+        bench.open(session(shape(2, 2, 2)));
+        const QRect first = bench.heads.grid()->cellRect({0, 0});
+        const QRect last = bench.heads.grid()->cellRect({1, 1});
+        const int above = first.top();
+        const int below = bench.heads.grid()->height() - last.bottom();
+        QVERIFY2(std::abs(above - below) < 40, qPrintable(QString("%1 %2").arg(above).arg(below)));
+        QVERIFY(first.height() > 60);
+        screenshot(bench.heads, "heads_small");
     }
 
     void wheelZoomsAndResets() {

@@ -122,7 +122,8 @@ QRect AttentionSheet::cellRect(HeadId head) const {
 std::optional<HeadId> AttentionSheet::headAt(QPointF point) const {
     const int across = (static_cast<int>(point.x()) - labelWidth()) / step();
     const int down = (static_cast<int>(point.y()) - labelHeight()) / (m_columns > 0 ? labelHeight() + step() : step());
-    if (m_layers.empty() || point.x() < labelWidth() || point.y() < labelHeight())
+    const QPoint corner = headerCorner();
+    if (m_layers.empty() || point.x() < corner.x() + labelWidth() || point.y() < corner.y() + labelHeight())
         return std::nullopt;
     const bool isWrapped = m_columns > 0;
     if (isWrapped ? across >= m_columns : down >= static_cast<int>(m_layers.size()))
@@ -140,27 +141,54 @@ int AttentionSheet::rowOf(int layer) const {
 
 void AttentionSheet::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
-    paintLabels(painter);
     for (int layer : m_layers)
         for (int head = 0; head < m_spec.layers[static_cast<std::size_t>(layer)].heads; ++head)
             if (const QRect cell = cellRect({layer, head}); cell.adjusted(-2, -2, 2, 2).intersects(event->rect()))
                 paintCell(painter, {layer, head}, cell);
+    paintLabels(painter);
+}
+
+/// Where the headers begin: with all heads of the model they stay in sight while the maps scroll.
+QPoint AttentionSheet::headerCorner() const {
+    return m_columns > 0 ? QPoint() : visibleRegion().boundingRect().topLeft();
+}
+
+void AttentionSheet::moveEvent(QMoveEvent* event) {
+    QWidget::moveEvent(event);
+    if (m_columns == 0)
+        update(); // the headers
 }
 
 void AttentionSheet::paintLabels(QPainter& painter) const {
-    painter.setPen(themeOf(*this).muted);
-    for (int head = 0; head < m_spec.maxHeads() && !m_layers.empty(); ++head) {
-        const QRect cell = cellRect({m_layers.front(), head});
-        painter.drawText(QRect(cell.left(), cell.top() - labelHeight(), cell.width(), labelHeight()), Qt::AlignCenter,
-                         QString("H%1").arg(head));
+    const PlotTheme theme = themeOf(*this);
+    const QPoint corner = headerCorner();
+    const int every = fontMetrics().horizontalAdvance(QString("H%1 ").arg(m_spec.maxHeads())) / step() + 1;
+    if (m_columns == 0) {
+        painter.fillRect(QRect(corner, QSize(width(), labelHeight())), theme.background);
+        painter.fillRect(QRect(corner, QSize(labelWidth() - gap / 2, height())), theme.background);
     }
-    if (m_columns > 0)
-        return;
-    for (int layer : m_layers) {
+    painter.setPen(theme.muted);
+    for (int head = 0; head < m_spec.maxHeads() && !m_layers.empty(); head += every) {
+        const QRect cell = cellRect({m_layers.front(), head});
+        const int top = m_columns > 0 ? cell.top() - labelHeight() : corner.y();
+        if (cell.left() >= corner.x() + labelWidth() - gap)
+            painter.drawText(QRect(cell.center().x() - every * step() / 2, top, every * step(), labelHeight()),
+                             Qt::AlignCenter, QString("H%1").arg(head));
+    }
+    if (m_columns == 0)
+        paintLayerLabels(painter, corner, theme);
+}
+
+void AttentionSheet::paintLayerLabels(QPainter& painter, const QPoint& corner, const PlotTheme& theme) const {
+    const int every = fontMetrics().height() / step() + 1;
+    for (std::size_t row = 0; row < m_layers.size(); row += static_cast<std::size_t>(every)) {
+        const int layer = m_layers[row];
         const QRect first = cellRect({layer, 0});
-        painter.setPen(m_selection->hoveredLayer() == layer ? themeOf(*this).text : themeOf(*this).muted);
-        painter.drawText(QRect(0, first.top(), labelWidth() - gap, first.height()), Qt::AlignRight | Qt::AlignVCenter,
-                         QString("L%1").arg(layer));
+        if (first.center().y() < corner.y() + labelHeight())
+            continue;
+        painter.setPen(m_selection->hoveredLayer() == layer ? theme.text : theme.muted);
+        painter.drawText(QRect(corner.x(), first.center().y() - every * step() / 2, labelWidth() - gap, every * step()),
+                         Qt::AlignRight | Qt::AlignVCenter, QString("L%1").arg(layer));
     }
 }
 
@@ -211,7 +239,8 @@ void AttentionSheet::followHover() {
     for (const HeadId& head : changed) {
         const QRect cell = cellRect(head);
         update(m_columns > 0 ? cell.adjusted(-2, -2, 2, 2)
-                             : cell.adjusted(-2, -2, 2, 2) | QRect(0, cell.top(), labelWidth(), cell.height()));
+                             : cell.adjusted(-2, -2, 2, 2) |
+                                   QRect(headerCorner().x(), cell.top(), labelWidth(), cell.height()));
     }
 }
 

@@ -16,6 +16,7 @@ namespace secateur {
 
 class HeadFilter;
 class Selection;
+struct PlotTheme;
 
 /// Thumbnails of attention maps: of one layer in several columns, or of all layers, from top to bottom, with heads from
 /// left to right. The colours of each thumbnail range from 0 to its own 99th percentile, so they show the shape of the
@@ -58,6 +59,7 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void moveEvent(QMoveEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
 
 private:
@@ -67,7 +69,9 @@ private:
     void followHover();
     std::set<HeadId> pointedAt() const;
     int rowOf(int layer) const;
+    QPoint headerCorner() const;
     void paintLabels(QPainter& painter) const;
+    void paintLayerLabels(QPainter& painter, const QPoint& corner, const PlotTheme& theme) const;
     int labelWidth() const;
     int labelHeight() const;
     int step() const { return m_side + gap; }

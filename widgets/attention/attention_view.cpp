@@ -67,7 +67,8 @@ AttentionView::AttentionView(Document* document, JobRunner* jobs, Selection* sel
     , m_run(new AttentionRun(document, jobs, this))
     , m_prompt(new QPlainTextEdit)
     , m_masked(new QCheckBox(tr("under the &mask")))
-    , m_colours(new ColourControls(document, "attention"))
+    , m_colours(new ColourControls(document, "attention",
+                                   {ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::automatic}))
     , m_all(new QToolButton)
     , m_size(new QSlider(Qt::Horizontal))
     , m_title(new QLabel)
@@ -192,7 +193,8 @@ void AttentionView::restore() {
     const QSignalBlocker quiet(m_prompt);
     const QSignalBlocker quietSize(m_size);
     m_prompt->setPlainText(m_run->prompt());
-    m_size->setValue(side == view.end() ? sheetSide : QString::fromStdString(side->second).toInt());
+    m_fitsWidth = side == view.end();
+    m_size->setValue(m_fitsWidth ? sheetSide : QString::fromStdString(side->second).toInt());
     m_sheet->setSide(m_size->value());
     m_colours->restore();
     restart();
@@ -203,6 +205,8 @@ void AttentionView::restart() {
     std::vector<int> all(static_cast<std::size_t>(spec.layerCount()));
     std::iota(all.begin(), all.end(), 0);
     m_sheet->setLayers(spec, all);
+    if (m_fitsWidth)
+        fitThumbnails();
     m_stripLayer = -1;
     follow();
 }
@@ -226,6 +230,17 @@ void AttentionView::shareWidth() {
     const int room = m_stack->width() - m_stack->height() - m_plot->widthBesideMap() - scrollBar;
     m_strip->setColumns(std::clamp(room / stripStep, 1, std::max(m_document->spec().maxHeads(), 1)));
     m_stripArea->setFixedWidth(m_strip->width() + scrollBar);
+    if (m_fitsWidth)
+        fitThumbnails();
+}
+
+void AttentionView::fitThumbnails() {
+    constexpr int widest = 112;
+    const int besideMaps = m_sheet->width() - m_document->spec().maxHeads() * (m_sheet->side() + 4);
+    const int room = m_stack->width() - besideMaps - style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+    const QSignalBlocker quiet(m_size);
+    m_size->setValue(std::clamp(room / std::max(m_document->spec().maxHeads(), 1) - 4, sheetSide, widest));
+    m_sheet->setSide(m_size->value());
 }
 
 void AttentionView::follow() {
@@ -282,7 +297,8 @@ void AttentionView::showMap() {
                            : !m_run->failure().isEmpty() ? m_run->failure()
                            : isCurrent                   ? tr("%1 is cut: it has no attention map").arg(nameOf(head()))
                                                          : tr("Computing the map of %1…").arg(nameOf(head()));
-    const ColourScale scale = m_colours->scale();
+    ColourScale scale = m_colours->scale();
+    scale.kind = usedScale(scale.kind, sample, scale.clipPercent);
     m_plot->setMap(map, ColourRange(sample, scale), reason);
     for (AttentionSheet* sheet : {m_strip, m_sheet})
         sheet->setColours(QString::fromStdString(scale.map));
@@ -298,6 +314,7 @@ void AttentionView::setFilter(const HeadFilter* filter) {
 }
 
 void AttentionView::resizeThumbnails(int side, const QPointF& about) {
+    m_fitsWidth = false;
     side = std::clamp(side, smallestSide, largestSide);
     const QSignalBlocker quiet(m_size);
     m_size->setValue(side);

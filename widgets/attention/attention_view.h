@@ -83,6 +83,8 @@ private:
     void updateHoverText();
     /// A head's name, with its attention pattern if that was measured.
     QString describe(HeadId head) const;
+    /// Sets the size at which the thumbnails of all heads fill the width, within limits.
+    void fitThumbnails();
     /// Changes the size of thumbnails around a fixed point of the sheet.
     void resizeThumbnails(int side, const QPointF& about);
     HeadId head() const;
@@ -105,6 +107,7 @@ private:
     FigureActions* m_actions;
     QTimer* m_typing; ///< runs while the user may still be typing the prompt
     int m_stripLayer = -1;
+    bool m_fitsWidth = true; ///< whether the thumbnails fill the width of the sheet, until the user resizes them
 };
 
 } // namespace secateur

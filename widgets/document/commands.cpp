@@ -71,9 +71,13 @@ std::string modelPath(const Document& document) {
     return document.model() ? fullPath(QString::fromStdString(path)) : path;
 }
 
-std::string plotText(const Document& document, const std::string& figure) {
+CommandLine plotLine(const Document& document, const std::string& figure) {
     const bool fromSession = !document.model() && !document.sessionPath().isEmpty();
-    return shellText(plotCommand(fromSession ? fullPath(document.sessionPath()) : modelPath(document), figure));
+    return plotCommand(fromSession ? fullPath(document.sessionPath()) : modelPath(document), figure);
+}
+
+std::string plotText(const Document& document, const std::string& figure) {
+    return shellText(plotLine(document, figure));
 }
 
 QString linesOf(const std::vector<CommandLine>& commands) {

@@ -24,6 +24,8 @@ std::string modelPath(const Document& document);
 
 /// The command that draws a figure of metrics: from the model, or from the session if the checkpoint was not found.
 /// @param figure "id[:key=value]..."
+CommandLine plotLine(const Document& document, const std::string& figure);
+/// plotLine() as text.
 std::string plotText(const Document& document, const std::string& figure);
 
 /// Commands as text, quoted for a shell, one per line.

@@ -1,6 +1,7 @@
 #include "widgets/document/document.h"
 
 #include "analysis/base/text.h"
+#include "analysis/metrics/usual_request.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
@@ -65,7 +66,7 @@ void Document::adopt(Opened opened) {
     if (!opened.notice.isEmpty())
         emit noticed(opened.notice);
     if (m_sessionPath.isEmpty())
-        m_measurements->measure(parseMetricRequests("weights"));
+        m_measurements->measure(openingRequests(spec()));
 }
 
 void Document::adoptMasks() {

@@ -269,7 +269,7 @@ void EffectBox::refresh() {
 void EffectBox::showFigures() {
     const MaskEvaluation* found = m_live->shown();
     const bool isCompared = found && !found->dense.windows.empty();
-    if (!found || found->run.windows.empty()) {
+    if (!found || found->run.windows.empty() || m_live->isPreviewed()) {
         m_loss->setText("–");
         m_perplexity->setText("–");
         m_loss->setToolTip({});
@@ -307,6 +307,8 @@ QString EffectBox::stateText() const {
     const std::size_t done = found ? found->run.windows.size() : 0;
     const std::size_t all = m_live->text() ? m_live->text()->windows : 0;
     const QString windows = tr("%1 of %2 windows").arg(done).arg(all);
+    if (m_live->isPreviewed())
+        return tr("A preview is not measured.");
     switch (m_live->state()) {
     case State::unavailable:
         return tr("The checkpoint is needed to measure.");

@@ -113,12 +113,17 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
     connect(document, &Document::opened, this, &LiveEvaluation::restore);
     connect(document, &Document::modelLocated, this, &LiveEvaluation::reset);
     connect(document->masks(), &MaskEditor::maskChanged, this, &LiveEvaluation::followMask);
+    connect(document->masks(), &MaskEditor::previewChanged, this, &LiveEvaluation::changed);
     connect(jobs, &JobRunner::progressed, this, [this](quint64 job) {
         if (job == m_job)
             takeIncoming();
     });
     connect(jobs, &JobRunner::failed, this, &LiveEvaluation::onFailed);
     connect(jobs, &JobRunner::cancelled, this, &LiveEvaluation::onCancelled);
+}
+
+bool LiveEvaluation::isPreviewed() const {
+    return m_document->masks()->preview().has_value();
 }
 
 void LiveEvaluation::choose(const EvaluationChoice& choice) {

@@ -64,6 +64,8 @@ public:
     void choose(const EvaluationChoice& choice);
 
     State state() const { return m_state; }
+    /// Whether a preview of other cuts is on screen, which is not measured.
+    bool isPreviewed() const;
     /// Result so far of the current mask; null if there is none.
     const MaskEvaluation* shown() const { return m_shown ? &*m_shown : nullptr; }
     /// Facts about the text; null until it was read.

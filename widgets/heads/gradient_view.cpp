@@ -59,7 +59,7 @@ GradientView::GradientView(Document* document, JobRunner* jobs, Selection* selec
     , m_cut(new QComboBox)
     , m_layer(new QComboBox)
     , m_text(new TextCombo)
-    , m_colours(new ColourControls(document, "gradient_change"))
+    , m_colours(new ColourControls(document, "gradient_change", {}))
     , m_compute(new QPushButton(tr("Compu&te")))
     , m_wait(new QLabel)
     , m_title(new QLabel)

@@ -40,7 +40,7 @@ HeadsGrid::HeadsGrid(MaskEditor* masks, Selection* selection, QWidget* parent)
     connect(masks, &MaskEditor::previewChanged, this, &HeadsGrid::followMask);
     connect(masks, &MaskEditor::protectionChanged, this, &HeadsGrid::followMask);
     connect(masks, &MaskEditor::listChanged, this, &HeadsGrid::followMask);
-    connect(m_threshold, &HeadsThreshold::changed, this, [this] { m_picture.setThreshold(m_threshold->marker()); });
+    connect(m_threshold, &HeadsThreshold::changed, this, [this] { m_picture.setThreshold(m_threshold->markerOnBar()); });
 }
 
 void HeadsGrid::setModel(const ModelSpec& spec) {
@@ -265,7 +265,7 @@ void HeadsGrid::continueGesture(QPointF point) {
     } else if (m_gesture == Gesture::shears) {
         cutAlong(point - moved, point);
     } else if (m_gesture == Gesture::threshold) {
-        m_threshold->preview(m_picture.colourBar().valueAt(point.y()));
+        m_threshold->preview(m_threshold->fromBar(m_picture.colourBar().valueAt(point.y())));
         setHint(m_threshold->text());
     } else if (m_gesture == Gesture::lasso) {
         m_lasso << point;

@@ -79,7 +79,9 @@ void HeadsGrid::updateCursor(QPointF point, Qt::KeyboardModifiers modifiers) {
 QString HeadsGrid::hintAt(QPointF point) const {
     if (m_picture.colourBar().contains(point)) {
         if (!m_threshold->isOffered())
-            return tr("This metric has no pruning direction");
+            return m_threshold->end() == PruneFirst::neither
+                       ? tr("This metric has no pruning direction")
+                       : tr("Choose another scale to drag a threshold: shares of a layer are no values");
         return m_threshold->end() == PruneFirst::low ? tr("Drag to cut the heads below a threshold")
                                                      : tr("Drag to cut the heads above a threshold");
     }

@@ -1,7 +1,7 @@
 #include "widgets/heads/heads_picture.h"
 
-#include "analysis/base/statistics.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_row_bars.h"
 
 #include <qcustomplot.h>
 
@@ -15,7 +15,7 @@ namespace secateur {
 namespace {
 
 constexpr double smallestCell = 3; ///< pixels; below that the picture scrolls
-constexpr double tallestCell = 56;
+constexpr double tallestCell = 88;
 constexpr double widestShape = 3.2; ///< of a cell: width to height
 constexpr double alwaysAllowedWidth = 24;
 constexpr double fewestOnScreen = 4;
@@ -31,11 +31,7 @@ struct HeadsPicture::Parts {
         , rect(addAxisRect(*plot->plotLayout(), 0, 0))
         , columns(rect->addAxis(QCPAxis::atTop))
         , rows(rect->addAxis(QCPAxis::atLeft))
-        , meansRect(addAxisRect(*plot->plotLayout(), 0, 1))
-        , meansTitle(meansRect->addAxis(QCPAxis::atTop))
-        , meansAxis(meansRect->addAxis(QCPAxis::atBottom))
-        , meansRows(meansRect->addAxis(QCPAxis::atLeft))
-        , means(new QCPBars(meansRows, meansAxis))
+        , beside(*plot->plotLayout(), 0, 1, theme)
         , cells(columns, rows, theme)
         , bar(*plot->plotLayout(), 0, 2, theme)
         , cuts(new HeadsCuts(columns, rows, theme))
@@ -47,11 +43,7 @@ struct HeadsPicture::Parts {
     QCPAxisRect* rect;
     QCPAxis* columns;
     QCPAxis* rows;
-    QCPAxisRect* meansRect;
-    QCPAxis* meansTitle;
-    QCPAxis* meansAxis;
-    QCPAxis* meansRows;
-    QCPBars* means;
+    PlotRowBars beside; ///< means of the layers, or shares of their classes
     PlotCells cells;
     PlotColourBar bar;
     HeadsCuts* cuts; ///< made before the outlines, so drawn beneath them
@@ -62,7 +54,6 @@ struct HeadsPicture::Parts {
     Matrix values;       ///< [layers, heads]
     bool isLogarithmic = false;
     std::vector<std::vector<bool>> passing; ///< empty = all
-    QList<QCPBars*> shares;                 ///< of each class, in place of the means
     std::vector<int> lengths;               ///< heads of each layer
     int width = 0;                          ///< heads of the widest layer
     bool zoomed = false;
@@ -79,11 +70,8 @@ HeadsPicture::HeadsPicture(QWidget* parent)
     Parts& parts = *m_parts;
     parts.plot->setAutoAddPlottableToLegend(false);
     parts.rows->setRangeReversed(true);
-    parts.meansRows->setRangeReversed(true);
     useIndexTicks(*parts.columns, "H");
     useIndexTicks(*parts.rows, "L");
-    parts.meansTitle->setLabel("layer mean");
-    parts.means->setWidth(0.7);
     // Empty elements that take up the remaining room: cells have a largest size.
     parts.plot->plotLayout()->addElement(0, 3, new QCPLayoutElement(parts.plot));
     parts.plot->plotLayout()->addElement(1, 0, new QCPLayoutElement(parts.plot));
@@ -97,20 +85,16 @@ void HeadsPicture::setTheme(const PlotTheme& theme) {
     Parts& parts = *m_parts;
     parts.theme = theme;
     parts.plot->setBackground(QBrush(theme.background));
-    for (QCPAxis* axis : {parts.columns, parts.rows, parts.meansTitle, parts.meansAxis, parts.meansRows}) {
+    for (QCPAxis* axis : {parts.columns, parts.rows}) {
         styleAxis(*axis, theme);
         axis->setTickLength(0, 0);
         axis->setBasePen(Qt::NoPen);
         axis->setTickPen(Qt::NoPen);
         axis->setTickLabelColor(theme.muted);
         axis->setLabelColor(theme.muted);
-        axis->grid()->setVisible(axis == parts.meansAxis);
+        axis->grid()->setVisible(false);
     }
-    parts.meansTitle->setTickLabels(false);
-    parts.meansTitle->setLabelPadding(theme.length(2));
-    parts.meansRows->setVisible(false);
-    parts.means->setPen(Qt::NoPen);
-    parts.means->setBrush(theme.muted);
+    parts.beside.setTheme(theme);
     parts.cells.setTheme(theme);
     parts.bar.setTheme(theme);
     parts.bar.axis()->setTickLabelColor(theme.muted);
@@ -174,65 +158,11 @@ void HeadsPicture::showBeside() {
             if (!parts.passing[row][column])
                 values(row, column) = std::numeric_limits<double>::quiet_NaN();
     const QString suffix = parts.passing.empty() ? QString() : QStringLiteral(", filtered");
-    parts.meansTitle->setLabel((parts.classes.isEmpty() ? "layer mean" : "share of heads (%)") + suffix);
-    showShares(values, parts.classes);
+    parts.beside.setTitle((parts.classes.isEmpty() ? "layer mean" : "share of heads (%)") + suffix);
     if (parts.classes.isEmpty())
-        showMeans(values);
+        parts.beside.setMeans(values, parts.isLogarithmic);
     else
-        parts.means->setVisible(false);
-}
-
-/// One stacked bar for each layer: the share of each class.
-void HeadsPicture::showShares(const Matrix& values, const QStringList& names) {
-    Parts& parts = *m_parts;
-    for (QCPBars* bars : std::exchange(parts.shares, {}))
-        parts.plot->removePlottable(bars);
-    if (names.isEmpty())
-        return;
-    const ColourRange range = ColourRange::ofClasses(names);
-    for (int i = 0; i < names.size(); ++i) {
-        auto* bars = new QCPBars(parts.meansRows, parts.meansAxis);
-        bars->setWidth(parts.means->width());
-        bars->setPen(Qt::NoPen);
-        bars->setBrush(QColor(range.colour(i)));
-        for (std::size_t layer = 0; layer < values.rows(); ++layer) {
-            const std::span<const double> row = values.row(layer);
-            const auto known = std::ranges::count_if(row, [](double value) { return std::isfinite(value); });
-            const auto own = std::ranges::count(row, static_cast<double>(i));
-            bars->addData(static_cast<double>(layer),
-                          known > 0 ? 100.0 * static_cast<double>(own) / static_cast<double>(known) : 0);
-        }
-        if (!parts.shares.isEmpty())
-            bars->moveAbove(parts.shares.last());
-        parts.shares << bars;
-    }
-    useValueTicks(*parts.meansAxis, false);
-    parts.meansAxis->setRange(0, 100);
-    parts.meansAxis->setTickLabels(true);
-}
-
-void HeadsPicture::showMeans(const Matrix& values) {
-    Parts& parts = *m_parts;
-    QVector<double> layers;
-    QVector<double> means;
-    for (std::size_t layer = 0; layer < values.rows(); ++layer) {
-        const double mean = finiteMean(values.row(layer));
-        if (std::isnan(mean))
-            continue;
-        layers << static_cast<double>(layer);
-        means << mean;
-    }
-    const auto [least, greatest] = finiteRange({means.constData(), static_cast<std::size_t>(means.size())});
-    const bool logarithmic = parts.isLogarithmic && least > 0;
-    useValueTicks(*parts.meansAxis, logarithmic);
-    if (logarithmic)
-        parts.meansAxis->setRange(least / 1.5, greatest * 1.1);
-    else if (std::isfinite(least))
-        parts.meansAxis->setRange(std::min(0.0, 1.08 * least), std::max(0.0, 1.08 * greatest));
-    parts.means->setBaseValue(logarithmic ? least / 1.5 : 0);
-    parts.means->setData(layers, means, true);
-    parts.means->setVisible(std::isfinite(least));
-    parts.meansAxis->setTickLabels(std::isfinite(least));
+        parts.beside.setShares(values, parts.classes);
 }
 
 void HeadsPicture::setSelected(const std::set<HeadId>& heads) {
@@ -299,7 +229,7 @@ std::optional<HeadsPlace> HeadsPicture::placeAt(QPointF point) const {
                       static_cast<int>(std::lround(parts.columns->pixelToCoord(point.x())))};
     const bool inRows = point.y() >= rect.top() && point.y() < rect.bottom();
     const bool inColumns = point.x() >= rect.left() && point.x() < rect.right();
-    const QRectF means(parts.meansRect->rect());
+    const QRectF means(parts.beside.rect()->rect());
     if (inRows && inColumns)
         return parts.exists(head) ? std::optional(HeadsPlace{HeadsPlace::Kind::cell, head}) : std::nullopt;
     if (inRows && (point.x() < rect.left() || (point.x() >= means.left() && point.x() < means.right())))
@@ -379,11 +309,14 @@ void HeadsPicture::arrange() {
         rect.setMaximumSize(static_cast<int>(inner), static_cast<int>(height));
     };
     place(*parts.rect, width, {left, line, 0, line});
-    place(*parts.meansRect, means, {switches, line, 0, line});
+    place(*parts.beside.rect(), means, {switches, line, 0, line});
     place(*parts.bar.rect(), parts.bar.rect()->minimumSize().width(), {0, line, scaleWidth, line});
     parts.bar.axis()->setLabel(fittingLabel());
     parts.plot->plotLayout()->setColumnSpacing(gap);
-    parts.plot->plotLayout()->setMargins(QMargins(1, 1, 1, 1) * theme.length(6));
+    // A small model is drawn in the middle.
+    const int aside = static_cast<int>(std::max(0.0, roomAcross - width - means) / 2);
+    const int above = static_cast<int>(std::max(0.0, roomDown - height) / 2);
+    parts.plot->plotLayout()->setMargins(QMargins(aside, above, 0, 0) + QMargins(1, 1, 1, 1) * theme.length(6));
     layOut(*parts.plot);
     if (parts.zoomed)
         zoom(1, QRectF(parts.rect->rect()).center());
@@ -395,7 +328,7 @@ void HeadsPicture::arrange() {
 QString HeadsPicture::fittingLabel() const {
     const QFontMetrics metrics(m_parts->theme.font);
     const int room = m_parts->bar.rect()->minimumSize().height() + 2 * metrics.height();
-    return metrics.elidedText(m_parts->label, Qt::ElideRight, room);
+    return metrics.elidedText(m_parts->label, Qt::ElideMiddle, room); // its end names the scale
 }
 
 std::pair<double, double> HeadsPicture::mostVisible() const {
@@ -411,7 +344,7 @@ void HeadsPicture::setRanges(double firstColumn, double columns, double firstRow
     firstRow = std::clamp(firstRow, -0.5, std::max(1, parts.height()) - 0.5 - rows);
     parts.columns->setRange(firstColumn, firstColumn + columns);
     parts.rows->setRange(firstRow, firstRow + rows);
-    parts.meansRows->setRange(firstRow, firstRow + rows);
+    parts.beside.rows()->setRange(firstRow, firstRow + rows);
     replot();
 }
 

@@ -82,8 +82,6 @@ private:
     struct Parts;
     void arrange();
     void showBeside();
-    void showMeans(const Matrix& values);
-    void showShares(const Matrix& values, const QStringList& names);
     void setRanges(double firstColumn, double columns, double firstRow, double rows);
     QString fittingLabel() const;
     std::pair<double, double> mostVisible() const;

@@ -35,8 +35,24 @@ void HeadsThreshold::setResult(const MetricResult* result, const std::string& fi
     emit changed();
 }
 
+void HeadsThreshold::setScale(ScaleKind scale, const Matrix& values) {
+    m_scale = scale;
+    m_shown = values;
+}
+
+double HeadsThreshold::fromBar(double place) const {
+    return m_scale == ScaleKind::rank && std::isfinite(place) ? valueAtPercentile(m_shown.values(), place) : place;
+}
+
+std::optional<double> HeadsThreshold::markerOnBar() const {
+    const std::optional<double> value = marker();
+    if (m_scale == ScaleKind::withinLayer)
+        return {};
+    return value && m_scale == ScaleKind::rank ? percentUpTo(m_shown.values(), *value) : value;
+}
+
 bool HeadsThreshold::isOffered() const {
-    return end() != PruneFirst::neither && m_values.rows() == m_masks->spec().layers.size() && !m_values.empty();
+    return m_scale != ScaleKind::withinLayer && end() != PruneFirst::neither && m_values.rows() == m_masks->spec().layers.size() && !m_values.empty();
 }
 
 /// After a change of the mask by anything else, the threshold no longer describes it.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/figures/value_scale.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/strategies/prune.h"
@@ -26,9 +27,17 @@ public:
     /// @param result of a metric of heads or KV groups, which is copied; null = none
     /// @param filter text of the filter that excluded heads from the result; empty = none
     void setResult(const MetricResult* result, const std::string& filter = {});
+    /// Sets the scale of the colour bar, on which a threshold is shown and dragged. No threshold is offered for shares
+    /// of a layer, which are not values. @param values all values on screen
+    void setScale(ScaleKind scale, const Matrix& values);
     bool isOffered() const;
     /// The metric's pruning direction; neither = no threshold is offered.
     PruneFirst end() const { return m_metric.info ? m_metric.info->pruneFirst : PruneFirst::neither; }
+
+    /// The value at a place on the colour bar's axis.
+    double fromBar(double place) const;
+    /// The place of marker() on the colour bar's axis.
+    std::optional<double> markerOnBar() const;
 
     /// Shows the cuts of a threshold as the editor's preview.
     void preview(double threshold);
@@ -66,6 +75,8 @@ private:
     MetricRequest m_metric;
     std::string m_resultId;
     std::string m_filter;
+    ScaleKind m_scale = ScaleKind::linear;
+    Matrix m_shown; ///< values on screen, whatever the filter
     std::optional<double> m_dragged;
     std::optional<double> m_applied;
     PruningMask m_base;                  ///< the mask before the threshold's cuts

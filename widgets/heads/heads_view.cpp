@@ -52,7 +52,9 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     , m_selection(selection)
     , m_controls(new QWidget)
     , m_metric(new ResultCombo(document, isShownByHead))
-    , m_colours(new ColourControls(document, "heads"))
+    , m_colours(new ColourControls(document, "heads",
+                                   {ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::rank,
+                                    ScaleKind::withinLayer}))
     , m_tools(new QActionGroup(this))
     , m_stack(new QStackedWidget)
     , m_grid(new HeadsGrid(document->masks(), selection, m_stack))
@@ -144,6 +146,12 @@ void HeadsView::connectAll() {
     connect(m_document->masks(), &MaskEditor::listChanged, this, &HeadsView::showLegend);
     connect(m_grid, &HeadsGrid::toolTipRequested, this, &HeadsView::showToolTip);
     connect(m_actions, &FigureActions::failed, this, &HeadsView::failed);
+    m_actions->setCommandCopier([this] {
+        const bool isMarked = currentFigure().mask.has_value();
+        if (isMarked)
+            emit maskedFigureWanted(figureText());
+        return isMarked;
+    });
     connect(m_selection, &Selection::hoverChanged, this, &HeadsView::updateHoverText);
     connect(m_selection, &Selection::changed, this, &HeadsView::updateHoverText);
 }
@@ -203,11 +211,13 @@ void HeadsView::refresh() {
     const bool isDifference = parseResultKey(shownKey()).subtracted.has_value();
     m_colours->offer(shown ? shown->values.values() : std::span<const double>(), isDifference);
     m_actions->setEnabled(shown);
-    const QString label = shown ? QString::fromStdString(currentFigure().colour.label) : QString();
-    const Matrix values = m_readout.perHead();
+    const Figure figure = currentFigure();
+    const QString label = shown ? QString::fromStdString(colourBarLabel(figure)) : QString();
+    const Matrix values = shown ? m_readout.perHead(onScale(figure.cells, figure.scale.kind)) : m_readout.perHead();
     const QStringList classes = shown ? classNames(*shown->request.info) : QStringList();
     m_colours->setVisible(classes.isEmpty());
-    m_grid->setValues(values, m_colours->scale(), label, m_readout.isByGroup(), classes);
+    m_grid->setValues(values, figure.scale, label, m_readout.isByGroup(), classes);
+    m_grid->threshold()->setScale(figure.scale.kind, figure.cells);
     offerThreshold();
     updateHoverText();
 }
@@ -236,10 +246,14 @@ Figure HeadsView::currentFigure() const {
     const ModelCard& model = m_document->session().model;
     const ColourScale colours = m_colours->scale();
     Figure figure = headMap(model, m_document->measurements()->labelled(key), colours);
-    figure.command = plotText(*m_document, "heads:metric=" + fileForm(parseResultKey(key)) + ":colours=" + colours.map +
-                                               ":log=" + (colours.logarithmic ? "true" : "false") +
-                                               ":clip=" + exactly(colours.clipPercent));
+    if (const PruningMask& mask = m_document->masks()->mask(); !mask.keepsAll())
+        figure.mask = mask;
+    figure.command = plotText(*m_document, figureText());
     return figure;
+}
+
+std::string HeadsView::figureText() const {
+    return "heads:metric=" + fileForm(parseResultKey(shownKey())) + ":" + colourOptions(m_colours->scale());
 }
 
 void HeadsView::showToolTip(const QPoint& globalPosition) {
@@ -274,20 +288,44 @@ void HeadsView::contextMenuEvent(QContextMenuEvent* event) {
         m_grid->selectForMenu(point);
     m_maskActions->setLayer(byMouse ? m_grid->layerAt(point) : std::nullopt);
     QMenu menu(this);
-    m_maskActions->fill(&menu);
-    menu.addSeparator();
-    QAction* values = menu.addAction(tr("Copy selected &values"), this, &HeadsView::copyValues);
-    values->setEnabled(m_readout.result() && !m_selection->heads().empty());
-    QAction* measuring =
-        menu.addAction(tr("Copy metric as co&mmand line"), this, [this] { emit commandWanted({shownKey()}); });
-    measuring->setEnabled(m_readout.result());
-    menu.addActions(m_actions->actions());
-    menu.addSeparator();
-    menu.addAction(tr("Select &all"), this, &HeadsView::selectAll);
-    menu.addActions(m_tools->actions());
-    menu.addAction(tr("&Reset zoom"), this, &HeadsView::resetZoom);
+    fillMenu(&menu);
     menu.exec(event->globalPos());
     m_maskActions->setLayer({});
+}
+
+void HeadsView::fillMenu(QMenu* menu) {
+    addHeadActions(menu);
+    menu->addSeparator();
+    m_maskActions->fill(menu);
+    menu->addSeparator();
+    QAction* values = menu->addAction(tr("Copy selected &values"), this, &HeadsView::copyValues);
+    values->setEnabled(m_readout.result() && !m_selection->heads().empty());
+    QAction* measuring =
+        menu->addAction(tr("Copy metric as co&mmand line"), this, [this] { emit commandWanted({shownKey()}); });
+    measuring->setEnabled(m_readout.result());
+    menu->addActions(m_actions->actions());
+    menu->addSeparator();
+    menu->addAction(tr("Select &all"), this, &HeadsView::selectAll);
+    menu->addActions(m_tools->actions());
+    menu->addAction(tr("&Reset zoom"), this, &HeadsView::resetZoom);
+}
+
+void HeadsView::addHeadActions(QMenu* menu) {
+    const std::set<HeadId> heads = m_selection->heads();
+    const std::optional<HeadId> active = m_selection->active();
+    QAction* attention = menu->addAction(tr("Show attentio&n"), this, [this, active] { emit m_grid->opened(*active); });
+    attention->setEnabled(active.has_value());
+    QAction* filter = menu->addAction(tr("&Filter to these"), this, [this, heads] {
+        emit filterWanted(QString::fromStdString(ruleOf(heads)));
+    });
+    QAction* copy = menu->addAction(heads.size() > 1 ? tr("Cop&y names") : tr("Cop&y name"), this, [heads] {
+        QStringList names;
+        for (const HeadId& head : heads)
+            names << QString::fromStdString(headName(head.layer, head.head));
+        QApplication::clipboard()->setText(names.join(' '));
+    });
+    for (QAction* action : {filter, copy})
+        action->setEnabled(!heads.empty());
 }
 
 } // namespace secateur

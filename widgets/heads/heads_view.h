@@ -12,6 +12,7 @@
 class QAction;
 class QActionGroup;
 class QHBoxLayout;
+class QMenu;
 class QStackedWidget;
 class QTimer;
 
@@ -45,6 +46,8 @@ public:
     /// Actions on the mask, for the window's menus; also in the context menu.
     MaskActions* maskActions() const { return m_maskActions; }
     QList<QAction*> tools() const;
+    /// Adds everything that can be done with the selected heads and the picture.
+    void fillMenu(QMenu* menu);
 
 public slots:
     void showMetric(const QString& resultId);
@@ -58,8 +61,12 @@ signals:
     void hoverText(const QString& text);
     /// Another result is on screen.
     void resultShown(const QString& resultId);
+    /// The user wants to copy the command of this figure, which needs the current mask in a file.
+    void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
+    /// The user wants to filter the heads by this condition.
+    void filterWanted(const QString& condition);
     /// A picture could not be saved.
     void failed(const QString& message);
 
@@ -70,12 +77,15 @@ private:
     void buildControls(QHBoxLayout& row);
     void addTool(QHBoxLayout& row, const QString& text, const QKeySequence& keys, HeadsGrid::Tool tool,
                  const QString& help);
+    void addHeadActions(QMenu* menu);
     void showLegend();
     void connectAll();
     void restore();
     void keep();
     void refresh();
     void offerThreshold();
+    /// "heads:metric=...": the figure on screen, for a command.
+    std::string figureText() const;
     /// Key of the result on screen: the chosen one, or its difference while two measurements are compared.
     std::string shownKey() const;
     /// Updates the line about the hovered head, or else the active one.

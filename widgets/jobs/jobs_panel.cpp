@@ -1,6 +1,8 @@
 #include "widgets/jobs/jobs_panel.h"
 
+#include "widgets/jobs/elided_label.h"
 #include "widgets/jobs/job_runner.h"
+#include "widgets/jobs/job_status.h"
 
 #include <QElapsedTimer>
 #include <QHBoxLayout>
@@ -19,23 +21,15 @@ namespace {
 constexpr int mostEnded = 20;
 constexpr int barSteps = 1000;
 
-QString timeWords(double seconds) {
-    if (seconds < 90)
-        return JobsPanel::tr("%1 s left").arg(std::max(1L, std::lround(seconds)));
-    return JobsPanel::tr("%1 min left").arg(std::lround(seconds / 60));
-}
-
 } // namespace
 
 class JobsPanel::Row : public QWidget {
 public:
     explicit Row(const QString& title)
-        : m_title(new QLabel(title))
-        , m_text(new QLabel)
+        : m_title(new ElidedLabel(title))
+        , m_text(new ElidedLabel)
         , m_bar(new QProgressBar)
         , m_cancel(new QToolButton) {
-        m_title->setTextFormat(Qt::PlainText);
-        m_text->setTextFormat(Qt::PlainText);
         m_text->setForegroundRole(QPalette::PlaceholderText);
         m_bar->setRange(0, 0);
         m_bar->setTextVisible(false);
@@ -53,14 +47,12 @@ public:
         m_clock.start();
     }
 
-    QString title() const { return m_title->text(); }
-    int percent() const { return m_bar->maximum() == 0 ? -1 : m_bar->value() * 100 / barSteps; }
     QToolButton* cancelButton() const { return m_cancel; }
 
     void update(double fraction, const QString& text, double secondsLeft) {
         m_bar->setRange(0, barSteps);
         m_bar->setValue(static_cast<int>(std::lround(fraction * barSteps)));
-        m_text->setText(secondsLeft < 0 ? text : text + QStringLiteral(" · ") + timeWords(secondsLeft));
+        m_text->setText(secondsLeft < 0 ? text : text + QStringLiteral(" · ") + timeLeftText(secondsLeft));
     }
 
     void end(const QString& how, const QString& tip) {
@@ -73,8 +65,8 @@ public:
     }
 
 private:
-    QLabel* m_title;
-    QLabel* m_text;
+    ElidedLabel* m_title;
+    ElidedLabel* m_text;
     QProgressBar* m_bar;
     QToolButton* m_cancel;
     QElapsedTimer m_clock;
@@ -94,6 +86,7 @@ JobsPanel::JobsPanel(JobRunner* jobs, QWidget* parent)
     m_column->addStretch();
     setWidget(content);
     setWidgetResizable(true);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // long titles are elided, so that the buttons stay in sight
     setFrameShape(QFrame::NoFrame);
     setAccessibleName(tr("Jobs"));
     connect(jobs, &JobRunner::started, this, &JobsPanel::add);
@@ -116,36 +109,15 @@ void JobsPanel::add(quint64 id, const QString& title) {
         m_column->removeWidget(oldest);
         oldest->deleteLater();
     }
-    summarise();
 }
 
 void JobsPanel::update(quint64 id, double fraction, const QString& text, double secondsLeft) {
     m_rows.at(id)->update(fraction, text, secondsLeft);
-    summarise();
 }
 
 void JobsPanel::end(quint64 id, const QString& how, const QString& tip) {
     m_rows.at(id)->end(how, tip);
     m_rows.erase(id);
-    summarise();
-}
-
-void JobsPanel::summarise() {
-    if (m_rows.empty()) {
-        emit summaryChanged({});
-        return;
-    }
-    // Jobs that wait report no progress: show one that does, if there is one.
-    const Row* told = m_rows.begin()->second;
-    for (const auto& [id, row] : m_rows)
-        if (row->percent() >= 0)
-            told = row;
-    QString text = told->title();
-    if (told->percent() >= 0)
-        text += tr(" · %1 %").arg(told->percent());
-    if (m_rows.size() > 1)
-        text += tr(" (and %1 more)").arg(m_rows.size() - 1);
-    emit summaryChanged(text);
 }
 
 } // namespace secateur

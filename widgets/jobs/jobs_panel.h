@@ -19,16 +19,11 @@ class JobsPanel : public QScrollArea {
 public:
     explicit JobsPanel(JobRunner* jobs, QWidget* parent = nullptr);
 
-signals:
-    /// The running work in a few words; empty if there is none.
-    void summaryChanged(const QString& summary);
-
 private:
     class Row;
     void add(quint64 id, const QString& title);
     void update(quint64 id, double fraction, const QString& text, double secondsLeft);
     void end(quint64 id, const QString& how, const QString& tip = {});
-    void summarise();
 
     JobRunner* m_jobs;
     QVBoxLayout* m_column;

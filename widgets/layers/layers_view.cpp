@@ -3,6 +3,7 @@
 #include "analysis/base/shown_number.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
+#include "analysis/metrics/usual_request.h"
 #include "analysis/session/result_key.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/comparison.h"
@@ -13,10 +14,9 @@
 #include "widgets/layers/layers_panel.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/plot_scale.h"
-#include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
+#include "widgets/results/scale_combo.h"
 
-#include <QCheckBox>
 #include <QContextMenuEvent>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -66,11 +66,11 @@ bool isMeanOfHeads(const MetricResult& result) {
     return result.request.info->scope == Scope::head || result.request.info->scope == Scope::kvGroup;
 }
 
-QStringList usualMetrics() {
+QStringList usualMetrics(const ModelSpec& spec) {
     QStringList ids;
     for (const MetricInfo* info : allMetrics())
         if (info->scope == Scope::layer && ids.size() < metricsAtFirst)
-            ids << toQString(info->id);
+            ids << QString::fromStdString(usualRequest(*info, spec).resultId());
     return ids;
 }
 
@@ -82,7 +82,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     , m_controls(new QWidget)
     , m_metrics(new QToolButton)
     , m_menu(new TickMenu(this))
-    , m_logarithmic(new QCheckBox(tr("&Log")))
+    , m_scale(new ScaleCombo({ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic}))
     , m_estimates(new QLabel)
     , m_stack(new QStackedWidget)
     , m_panel(new LayersPanel(document->masks(), selection, LayersPlot::Marked::everything,
@@ -93,14 +93,17 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     m_metrics->setPopupMode(QToolButton::InstantPopup);
     m_metrics->setMenu(m_menu);
     m_metrics->setToolTip(tr("Metrics to draw in one plot"));
-    m_logarithmic->setAccessibleName(tr("Logarithmic values"));
+    auto* scale = new QLabel(tr("Sca&le"));
+    scale->setBuddy(m_scale);
+    m_scale->setAccessibleName(tr("Scale of the values"));
     m_menu->setToolTipsVisible(true);
 
     auto* row = new QHBoxLayout(m_controls);
     row->setContentsMargins(8, 6, 8, 6);
     row->addWidget(m_metrics);
     row->addSpacing(8);
-    row->addWidget(m_logarithmic);
+    row->addWidget(scale);
+    row->addWidget(m_scale);
     row->addStretch();
     row->addWidget(m_estimates);
     m_estimates->setObjectName("estimates");
@@ -136,13 +139,20 @@ void LayersView::connectAll() {
     connect(m_document->measurements(), &Measurements::stateChanged, this, &LayersView::listMetrics);
     connect(m_document->measurements(), &Measurements::staleChanged, this, &LayersView::listMetrics);
     connect(m_document->comparison(), &Comparison::changed, this, &LayersView::refresh);
-    connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
+    connect(m_scale, &QComboBox::activated, this, [this] {
         keep();
         refresh();
     });
     connect(m_plot, &LayersPlot::cutWanted, this, &LayersView::cutOrRestore);
     connect(m_panel, &LayersPanel::hoverText, this, &LayersView::hoverText);
     connect(m_actions, &FigureActions::failed, this, &LayersView::failed);
+    m_actions->setCommandCopier([this] {
+        const Figure figure = currentFigure();
+        const bool isMarked = figure.mask && !figure.command.empty();
+        if (isMarked)
+            emit maskedFigureWanted(figureText());
+        return isMarked;
+    });
 }
 
 void LayersView::setFilter(const HeadFilter* filter) {
@@ -173,10 +183,9 @@ void LayersView::cutOrRestore() {
 void LayersView::restore() {
     const auto& view = m_document->session().view;
     const auto chosen = view.find("layers.metrics");
-    const auto logarithmic = view.find("layers.log");
     m_chosen =
-        chosen == view.end() ? usualMetrics() : QString::fromStdString(chosen->second).split(',', Qt::SkipEmptyParts);
-    m_logarithmic->setChecked(logarithmic != view.end() && logarithmic->second == "true");
+        chosen == view.end() ? usualMetrics(m_document->spec()) : QString::fromStdString(chosen->second).split(',', Qt::SkipEmptyParts);
+    m_scale->restore(view, "layers");
     m_controls->setEnabled(m_document->isOpen());
     m_plot->setModel(m_document->spec());
     listMetrics();
@@ -187,7 +196,7 @@ void LayersView::keep() {
     if (!m_document->isOpen())
         return;
     m_document->setView("layers.metrics", m_chosen.join(',').toStdString());
-    m_document->setView("layers.log", m_logarithmic->isChecked() ? "true" : "false");
+    m_document->setView("layers.scale", m_scale->text());
 }
 
 void LayersView::listMetrics() {
@@ -227,10 +236,10 @@ void LayersView::refresh() {
 }
 
 void LayersView::follow() {
-    Figure figure = currentFigure();
-    const std::vector<double> values = allValues(figure);
-    offerLogarithm(*m_logarithmic, values, tr("Logarithmic values"));
-    figure.y.logarithmic = figure.rightY.logarithmic = logarithmic();
+    const std::vector<double> values = allValues(currentFigure());
+    m_scale->offer(values);
+    Figure figure = currentFigure(); // on a scale that suits the values
+    figure.mask.reset();             // LayersPlot marks the cuts, with those of a preview
     if (!std::isnan(finiteRange(values).first))
         keepAxesSteady(figure);
     figure.title.clear(); // the window names the model
@@ -252,10 +261,6 @@ void LayersView::keepAxesSteady(Figure& figure) {
     keep(m_right, figure.rightY, true);
 }
 
-bool LayersView::logarithmic() const {
-    return m_logarithmic->isEnabled() && m_logarithmic->isChecked();
-}
-
 std::vector<std::string> LayersView::shownIds() const {
     std::vector<std::string> ids;
     for (const QString& id : m_chosen)
@@ -267,11 +272,8 @@ std::vector<std::string> LayersView::shownIds() const {
 
 Figure LayersView::currentFigure() const {
     std::vector<MetricResult> results;
-    std::vector<std::string> ids;
-    for (const std::string& key : shownIds()) {
+    for (const std::string& key : shownIds())
         results.push_back(m_document->measurements()->labelled(key));
-        ids.push_back(fileForm(parseResultKey(key)));
-    }
     bool isFiltered = false;
     for (MetricResult& result : results)
         if (m_filter && m_filter->isActive() && isMeanOfHeads(result)) {
@@ -285,14 +287,22 @@ Figure LayersView::currentFigure() const {
         return none;
     }
     const ModelCard& model = m_document->session().model;
-    Figure figure = layerSeries(model, results, logarithmic());
+    Figure figure = layerSeries(model, results, m_scale->scale());
+    if (const PruningMask& mask = m_document->masks()->mask(); !mask.keepsAll())
+        figure.mask = mask;
     if (isFiltered) {
         figure.caption += " Means over the heads that pass the filter " + m_filter->text().toStdString() + ".";
         return figure; // no command draws filtered means
     }
-    figure.command =
-        plotText(*m_document, "layers:metrics=" + join(ids, "/") + ":log=" + (logarithmic() ? "true" : "false"));
+    figure.command = plotText(*m_document, figureText());
     return figure;
+}
+
+std::string LayersView::figureText() const {
+    std::vector<std::string> ids;
+    for (const std::string& key : shownIds())
+        ids.push_back(fileForm(parseResultKey(key)));
+    return "layers:metrics=" + join(ids, "/") + ":scale=" + std::string(name(m_scale->scale()));
 }
 
 QStringList LayersView::valuesAt(int layer, bool exact) const {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-class QCheckBox;
 class QLabel;
 class QMenu;
 class QStackedWidget;
@@ -24,6 +23,7 @@ class HeadFilter;
 class LayerMarksLegend;
 class LayersPanel;
 class LayersPlot;
+class ScaleCombo;
 class Selection;
 
 /// A plot of several metrics over the layers. A click on a layer selects its heads. Cuts are marked; Space and the
@@ -53,6 +53,8 @@ public slots:
 signals:
     /// One line about the layer under the pointer, or else the current layer; empty if there is neither.
     void hoverText(const QString& text);
+    /// The user wants to copy the command of this figure, which needs the current mask in a file.
+    void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// A picture could not be saved.
@@ -71,7 +73,8 @@ private:
     /// Draws new values; changes the axes only if the values need it (steadyRange()).
     void follow();
     void keepAxesSteady(Figure& figure);
-    bool logarithmic() const;
+    /// "layers:metrics=...": the figure on screen, for a command.
+    std::string figureText() const;
     /// "gate-norm = 3.21" for each line at a layer. @param exact whether to give all digits
     QStringList valuesAt(int layer, bool exact) const;
     /// Drops or restores the unit that the first metric on screen measures.
@@ -82,7 +85,7 @@ private:
     QWidget* m_controls;
     QToolButton* m_metrics;
     QMenu* m_menu;
-    QCheckBox* m_logarithmic;
+    ScaleCombo* m_scale;
     QLabel* m_estimates;
     QStackedWidget* m_stack;
     LayersPanel* m_panel;

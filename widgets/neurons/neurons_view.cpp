@@ -13,10 +13,9 @@
 #include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neuron_threshold.h"
 #include "widgets/plot/figure_widget.h"
-#include "widgets/results/colour_controls.h"
 #include "widgets/results/result_combo.h"
+#include "widgets/results/scale_combo.h"
 
-#include <QCheckBox>
 #include <QContextMenuEvent>
 #include <QElapsedTimer>
 #include <QHBoxLayout>
@@ -49,7 +48,7 @@ NeuronsView::NeuronsView(Document* document, Selection* selection, QWidget* pare
     , m_document(document)
     , m_controls(new QWidget)
     , m_metric(new ResultCombo(document, [](const MetricInfo& info) { return info.scope == Scope::neuron; }))
-    , m_logarithmic(new QCheckBox(tr("&Log")))
+    , m_scale(new ScaleCombo({ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic}))
     , m_stack(new QStackedWidget)
     , m_splitter(new QSplitter(Qt::Vertical))
     , m_panel(new LayersPanel(document->masks(), selection, LayersPlot::Marked::mlp,
@@ -70,7 +69,9 @@ void NeuronsView::build() {
     label->setBuddy(m_metric);
     m_metric->setAccessibleName(tr("Metric"));
     m_metric->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    m_logarithmic->setAccessibleName(tr("Logarithmic values"));
+    auto* scale = new QLabel(tr("Sca&le"));
+    scale->setBuddy(m_scale);
+    m_scale->setAccessibleName(tr("Scale of the values"));
     m_plot->setAccessibleName(tr("Neurons by layer"));
     auto* row = new QHBoxLayout(m_controls);
     row->setContentsMargins(8, 6, 8, 6);
@@ -78,7 +79,8 @@ void NeuronsView::build() {
     row->addWidget(label);
     row->addWidget(m_metric);
     row->addSpacing(8);
-    row->addWidget(m_logarithmic);
+    row->addWidget(scale);
+    row->addWidget(m_scale);
     row->addStretch();
     m_splitter->addWidget(m_panel);
     m_splitter->addWidget(m_layer);
@@ -125,7 +127,7 @@ void NeuronsView::connectAll() {
         emit resultShown(QString::fromStdString(resultId()));
     });
     connect(m_metric, &QComboBox::activated, this, &NeuronsView::keep);
-    connect(m_logarithmic, &QCheckBox::clicked, this, [this] {
+    connect(m_scale, &QComboBox::activated, this, [this] {
         keep();
         m_layerIsStale = true;
         refresh();
@@ -139,6 +141,12 @@ void NeuronsView::connectAll() {
     connect(m_panel, &LayersPanel::hoverText, this, &NeuronsView::hoverText);
     connect(m_layer, &LayerNeurons::closeWanted, this, &NeuronsView::closeLayer);
     connect(m_layer, &LayerNeurons::stepped, m_cuts, &NeuronCutsRow::step);
+    m_actions->setCommandCopier([this] {
+        const bool isMarked = currentFigure().mask.has_value();
+        if (isMarked)
+            emit maskedFigureWanted(figureId());
+        return isMarked;
+    });
     for (const FigureActions* actions : {m_actions, m_layer->figureActions()})
         connect(actions, &FigureActions::failed, this, &NeuronsView::failed);
 }
@@ -150,7 +158,7 @@ void NeuronsView::restore() {
         const auto found = view.find(name);
         return found == view.end() ? QString() : QString::fromStdString(found->second);
     };
-    m_logarithmic->setChecked(kept("neurons.log") == "true");
+    m_scale->restore(view, "neurons");
     m_controls->setEnabled(m_document->isOpen());
     m_plot->setModel(m_document->spec());
     bool isNumber = false;
@@ -167,7 +175,7 @@ void NeuronsView::keep() {
     if (!m_document->isOpen())
         return;
     m_document->setView("neurons.metric", resultId());
-    m_document->setView("neurons.log", m_logarithmic->isChecked() ? "true" : "false");
+    m_document->setView("neurons.scale", m_scale->text());
     m_document->setView("neurons.layer", m_openLayer ? std::to_string(*m_openLayer) : std::string());
 }
 
@@ -228,7 +236,7 @@ bool NeuronsView::summarise(int budgetMs) {
 }
 
 void NeuronsView::draw() {
-    offerLogarithm(*m_logarithmic, m_quantiles.values(), tr("Logarithmic values"));
+    m_scale->offer(m_quantiles.values());
     m_actions->setEnabled(result());
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : !result() ? 1 : 2);
     m_cuts->setVisible(result());
@@ -237,6 +245,7 @@ void NeuronsView::draw() {
         return;
     Figure figure = bands();
     figure.title.clear(); // the window names the model
+    figure.mask.reset();  // LayersPlot marks the cuts, with those of a preview
     m_plot->setFigure(figure);
     showLayer();
 }
@@ -273,15 +282,17 @@ void NeuronsView::copyValues() {
 }
 
 bool NeuronsView::logarithmic() const {
-    return m_logarithmic->isEnabled() && m_logarithmic->isChecked();
+    return usedScale(m_scale->scale(), m_quantiles.values()) == ScaleKind::logarithmic;
 }
 
 std::string NeuronsView::figureId() const {
-    return "neurons:metric=" + fileForm(parseResultKey(shownKey())) + ":log=" + (logarithmic() ? "true" : "false");
+    return "neurons:metric=" + fileForm(parseResultKey(shownKey())) + ":scale=" + std::string(name(m_scale->scale()));
 }
 
 Figure NeuronsView::bands() const {
-    Figure figure = neuronBands(m_document->session().model, *result(), m_quantiles, logarithmic());
+    Figure figure = neuronBands(m_document->session().model, *result(), m_quantiles, m_scale->scale());
+    if (const PruningMask& mask = m_document->masks()->mask(); !mask.keepsAll())
+        figure.mask = mask;
     figure.command = plotText(*m_document, figureId());
     return figure;
 }

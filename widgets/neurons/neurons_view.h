@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 
-class QCheckBox;
 class QSplitter;
 class QStackedWidget;
 class QTimer;
@@ -25,6 +24,7 @@ class LayersPlot;
 class NeuronCutsRow;
 class NeuronThreshold;
 class ResultCombo;
+class ScaleCombo;
 class Selection;
 
 /// The distribution of a neuron metric in every layer, and below it the neurons of the clicked layer. Marks cuts of
@@ -61,6 +61,8 @@ signals:
     void hoverText(const QString& text);
     /// Another result is on screen.
     void resultShown(const QString& resultId);
+    /// The user wants to copy the command of this figure, which needs the current mask in a file.
+    void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// A picture could not be saved.
@@ -92,7 +94,7 @@ private:
     Document* m_document;
     QWidget* m_controls;
     ResultCombo* m_metric;
-    QCheckBox* m_logarithmic;
+    ScaleCombo* m_scale;
     QStackedWidget* m_stack;
     QSplitter* m_splitter;
     LayersPanel* m_panel;

@@ -2,7 +2,10 @@
 
 #include "widgets/plot/plot_axes.h"
 #include "widgets/plot/plot_cells.h"
+#include "widgets/plot/plot_cuts.h"
+#include "widgets/plot/plot_layer_marks.h"
 #include "widgets/plot/plot_points.h"
+#include "widgets/plot/plot_row_bars.h"
 #include "widgets/plot/plot_scale.h"
 #include "widgets/plot/plot_series.h"
 
@@ -58,15 +61,48 @@ QString brokenLabel(const std::string& text, const QFont& font, int room) {
 /// Maximum number of tick names; more would overlap.
 constexpr std::size_t mostNames = 48;
 
-/// Aligns the colour bar with the height of the axes.
-void placeBar(QCPLayoutGrid& layout, QCPAxisRect& axes, const PlotColourBar& bar, const PlotTheme& theme) {
-    auto* sameHeight = new QCPMarginGroup(axes.parentPlot());
-    for (QCPAxisRect* element : {&axes, bar.rect()}) {
-        element->setMarginGroup(QCP::msTop | QCP::msBottom, sameHeight);
-        element->setMinimumMargins({0, theme.length(10), 0, theme.length(10)}); // the tips of the bar
+/// Aligns the elements beside the axes, the colour bar last, with the height of the axes.
+void placeBeside(QCPLayoutGrid& layout, const std::vector<QCPAxisRect*>& rects, const PlotTheme& theme) {
+    auto* sameHeight = new QCPMarginGroup(layout.parentPlot());
+    for (QCPAxisRect* rect : rects) {
+        rect->setMarginGroup(QCP::msTop | QCP::msBottom, sameHeight);
+        rect->setMinimumMargins({0, theme.length(10), 0, theme.length(10)}); // the tips of the bar
     }
     layout.setColumnSpacing(theme.length(10));
-    layout.setColumnStretchFactor(1, stretchNothing);
+    for (int column = 1; column < static_cast<int>(rects.size()); ++column)
+        layout.setColumnStretchFactor(column, stretchNothing);
+}
+
+/// Marks the cuts of the figure's mask. Heads divide the cell of their KV group.
+void markCutHeads(QCPAxisRect& rect, const Figure& figure, const PlotTheme& theme) {
+    const std::vector<LayerCuts> layers = cutsOf(*figure.mask);
+    std::size_t heads = 0;
+    for (const LayerCuts& layer : layers)
+        heads = std::max(heads, layer.cells.size());
+    if (layers.size() != figure.cells.rows() || heads == 0)
+        return;
+    QCPAxis* columns = rect.addAxis(QCPAxis::atBottom);
+    columns->setVisible(false);
+    columns->setRange(-0.5, static_cast<double>(heads) - 0.5);
+    auto* cuts = new HeadsCuts(columns, rect.axis(QCPAxis::atLeft), theme); // belongs to the axis rect
+    cuts->setLayers(layers);
+}
+
+/// Means of the rows, or shares of their classes, beside a heat map. @param shown values on the scale of the colours
+PlotRowBars addRowBars(QCPLayoutGrid& layout, const Figure& figure, const Matrix& shown, const QStringList& classes,
+                       const PlotTheme& theme) {
+    constexpr double width = 44;
+    PlotRowBars bars(layout, 0, 1, theme);
+    if (classes.isEmpty())
+        bars.setMeans(shown, figure.scale.kind == ScaleKind::logarithmic);
+    else
+        bars.setShares(shown, classes);
+    bars.setTitle(classes.isEmpty() ? "layer mean" : "share (%)");
+    bars.rows()->setRange(-0.5, static_cast<double>(shown.rows()) - 0.5);
+    bars.rect()->setSizeConstraintRect(QCPLayoutElement::scrInnerRect);
+    bars.rect()->setMinimumSize(theme.length(width), 0);
+    bars.rect()->setMaximumSize(theme.length(width), QWIDGETSIZE_MAX);
+    return bars;
 }
 
 /// Columns at the bottom, rows on the left, from the top.
@@ -88,10 +124,8 @@ QCPAxisRect* addHeatMapAxes(QCPLayoutGrid& layout, const Figure& figure, const P
         useNamedTicks(*columns, figure.x.names);
         columns->setTickLabelRotation(90);
     }
-    if (figure.y.names.size() == figure.cells.rows() && figure.cells.rows() <= mostNames)
+    if (figure.y.names.size() == figure.cells.rows())
         useNamedTicks(*rows, figure.y.names);
-    else if (figure.y.names.size() == figure.cells.rows())
-        useThinnedNames(*rows, figure.y.names);
     columns->setRange(-0.5, count(figure.cells.columns()) - 0.5);
     rows->setLabel(QString::fromStdString(figure.y.label));
     rows->setRange(-0.5, count(figure.cells.rows()) - 0.5);
@@ -104,16 +138,23 @@ void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure
     QStringList classes;
     for (const std::string& name : figure.colour.names)
         classes << QString::fromStdString(name);
+    const Matrix shown = onScale(figure.cells, figure.scale.kind);
     const ColourRange range =
-        classes.isEmpty() ? ColourRange(figure.cells.values(), figure.scale) : ColourRange::ofClasses(classes);
-    PlotCells(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atLeft), theme).setCells(figure.cells, range);
-    PlotColourBar bar(layout, 0, 1, theme);
-    const QString label = brokenLabel(figure.colour.label, theme.font, plot.viewport().height() * 3 / 4);
+        classes.isEmpty() ? ColourRange(shown.values(), figure.scale) : ColourRange::ofClasses(classes);
+    PlotCells(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atLeft), theme).setCells(shown, range);
+    std::vector<QCPAxisRect*> rects{rect};
+    if (figure.mask)
+        markCutHeads(*rect, figure, theme);
+    if (figure.rowBars)
+        rects.push_back(addRowBars(layout, figure, shown, classes, theme).rect());
+    PlotColourBar bar(layout, 0, static_cast<int>(rects.size()), theme);
+    rects.push_back(bar.rect());
+    const QString label = brokenLabel(colourBarLabel(figure), theme.font, plot.viewport().height() * 3 / 4);
     if (classes.isEmpty())
         bar.setRange(range, label);
     else
         bar.setClasses(classes, label);
-    placeBar(layout, *rect, bar, theme);
+    placeBeside(layout, rects, theme);
 }
 
 QColor lineColour(std::size_t index) {
@@ -255,7 +296,9 @@ void paintSeries(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure,
         addLines(figure, *x, *left, right, theme);
     rect->setMinimumMargins({0, theme.length(6), theme.length(6), 0});
     addEstimateNotes(plot, figure, theme);
-    if (figure.series.size() > 1 || !estimatesIn(figure).empty()) {
+    if (figure.mask)
+        addLayerMarks(*x, *left, layerMarks(*figure.mask, nullptr, figure.kind == FigureKind::series), theme);
+    if (figure.series.size() > 1 || !estimatesIn(figure).empty() || figure.mask) {
         addLegend(plot, *addGrid(layout, 0), theme);
         layout.setRowStretchFactor(0, stretchNothing);
     }
@@ -368,7 +411,7 @@ void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotT
     constexpr double fewLayers = 6; // value ticks would be fractions of a layer
     if (range.upper() < fewLayers)
         useIndexTicks(*bar.axis(), {});
-    placeBar(layout, *rect, bar, theme);
+    placeBeside(layout, {rect, bar.rect()}, theme);
 }
 
 bool isShaded(const Figure& figure) {

@@ -2,6 +2,7 @@
 #include "analysis/base/replaceable.h"
 #include "widgets/plot/figure_painter.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_layer_marks.h"
 
 #include <QBuffer>
 #include <QFile>
@@ -35,7 +36,7 @@ int pixels(double cm) {
 
 /// The size that makes cells as square as a page allows, with room for 8 pt labels.
 double heatMapCm(const Figure& figure, double widthCm) {
-    constexpr double besideCells = 2.9; // labels, colour bar
+    const double besideCells = figure.rowBars ? 4.4 : 2.9; // labels, bars, colour bar
     constexpr double aboveAndBelow = 1.7;
     constexpr double tallestCell = 0.8;
     const double rows = std::max(1.0, static_cast<double>(figure.cells.rows()));
@@ -50,7 +51,10 @@ double legendCm(const Figure& figure) {
     constexpr double rowCm = 0.34;
     constexpr std::size_t usual = 2;
     const std::size_t notes = estimatesIn(figure).empty() ? 0 : 2;
-    const std::size_t rows = figure.kind == FigureKind::series ? figure.series.size() + notes : 0;
+    const std::size_t marks = figure.mask ? entriesOf(layerMarks(*figure.mask, nullptr, true)).size() : 0;
+    const std::size_t rows = figure.kind == FigureKind::series  ? figure.series.size() + notes + marks
+                             : figure.kind == FigureKind::bands ? usual + marks
+                                                                : 0;
     return rows > usual ? rowCm * static_cast<double>(rows - usual) : 0;
 }
 
@@ -115,6 +119,7 @@ QByteArray withPortableText(const QByteArray& svg) {
     const QFont font = paperTheme(pixelsPerInch).font;
     QByteArray result;
     QXmlStreamReader reader(svg);
+    reader.setNamespaceProcessing(false); // the writer would put a prefix before each name
     QXmlStreamWriter writer(&result);
     while (!reader.atEnd()) {
         reader.readNext();

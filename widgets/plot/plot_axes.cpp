@@ -25,6 +25,15 @@ double pixelLength(const QCPAxis& axis) {
     return axis.orientation() == Qt::Vertical ? rect.height() : rect.width();
 }
 
+/// The first of the steps 1, 2, 5, 10, 20... between labels, at which they do not touch.
+double stepFor(double needed, double room) {
+    for (double magnitude = 1; magnitude < 1e6; magnitude *= 10)
+        for (const double mantissa : {1, 2, 5})
+            if (magnitude * mantissa * room >= needed)
+                return magnitude * mantissa;
+    return 1e6;
+}
+
 class IndexTicker : public QCPAxisTicker {
 public:
     IndexTicker(const QCPAxis& axis, QString prefix)
@@ -35,11 +44,7 @@ protected:
     double getTickStep(const QCPRange& range) override {
         const double room = pixelLength(m_axis) / range.size();
         const double needed = labelExtent(m_axis, m_prefix + QString::number(std::floor(range.upper)));
-        for (double magnitude = 1; magnitude < 1e6; magnitude *= 10)
-            for (const double mantissa : {1, 2, 5})
-                if (magnitude * mantissa * room >= needed)
-                    return magnitude * mantissa;
-        return 1e6;
+        return stepFor(needed, room);
     }
     int getSubTickCount(double) override { return 0; }
     QString getTickLabel(double tick, const QLocale&, QChar, int) override {
@@ -51,23 +56,26 @@ private:
     QString m_prefix;
 };
 
-/// Names of some of the rows or columns, as many as have room.
-class NameTicker : public IndexTicker {
+/// Names at integers from 0; where they would touch, at every second, fifth...
+class NamedTicker : public QCPAxisTicker {
 public:
-    NameTicker(const QCPAxis& axis, std::vector<std::string> names)
-        : IndexTicker(axis, QStringLiteral("L00.H"))
+    NamedTicker(const QCPAxis& axis, QStringList names)
+        : m_axis(axis)
         , m_names(std::move(names)) {}
 
 protected:
+    double getTickStep(const QCPRange& range) override {
+        const double height = QFontMetricsF(m_axis.tickLabelFont()).height(); // also of labels that stand upright
+        return stepFor(height, pixelLength(m_axis) / range.size());
+    }
+    int getSubTickCount(double) override { return 0; }
     QString getTickLabel(double tick, const QLocale&, QChar, int) override {
-        const auto index = std::lround(tick);
-        return index >= 0 && index < std::ssize(m_names)
-                   ? QString::fromStdString(m_names[static_cast<std::size_t>(index)])
-                   : QString();
+        return m_names.value(static_cast<qsizetype>(std::lround(tick)));
     }
 
 private:
-    std::vector<std::string> m_names;
+    const QCPAxis& m_axis;
+    QStringList m_names;
 };
 
 class ValueTicker : public QCPAxisTicker {
@@ -189,18 +197,14 @@ void useIndexTicks(QCPAxis& axis, const QString& prefix) {
     axis.setTicker(QSharedPointer<QCPAxisTicker>(new IndexTicker(axis, prefix)));
 }
 
-void useThinnedNames(QCPAxis& axis, const std::vector<std::string>& names) {
-    axis.setTicker(QSharedPointer<QCPAxisTicker>(new NameTicker(axis, names)));
-}
-
 void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names) {
     constexpr int longest = 14;
-    auto* ticker = new QCPAxisTickerText;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        const QString name = QString::fromStdString(names[i]);
-        ticker->addTick(static_cast<double>(i), name.size() > longest ? name.left(longest - 1) + "…" : name);
+    QStringList shown;
+    for (const std::string& each : names) {
+        const QString name = QString::fromStdString(each);
+        shown << (name.size() > longest ? name.left(longest - 1) + "…" : name);
     }
-    axis.setTicker(QSharedPointer<QCPAxisTicker>(ticker));
+    axis.setTicker(QSharedPointer<QCPAxisTicker>(new NamedTicker(axis, shown)));
 }
 
 void useValueTicks(QCPAxis& axis, bool logarithmic) {

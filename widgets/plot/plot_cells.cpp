@@ -1,6 +1,7 @@
 #include "widgets/plot/plot_cells.h"
 
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_drawing.h"
 
 #include <qcustomplot.h>
 
@@ -19,10 +20,6 @@ struct ColouredCell {
     QRect pixels;
     QRgb colour;
 };
-
-bool isVector(const QCPPainter& painter) {
-    return painter.modes().testFlag(QCPPainter::pmVectorized);
-}
 
 /// Viewers antialias the edges of shapes, so that the background shows between two cells. Therefore every cell is drawn
 /// twice: first all of them slightly larger, then all of them exactly. One path per colour keeps files small.
@@ -54,6 +51,10 @@ std::pair<int, int> shownTicks(const QCPAxis& axis, int count) {
     const int first = static_cast<int>(std::lround(axis.range().lower));
     const int last = static_cast<int>(std::lround(axis.range().upper));
     return {std::max(0, first), std::min(count - 1, last)};
+}
+
+QPen outlinePen(const PlotTheme& theme) {
+    return theme.pen(mixed(theme.background, theme.text, 0.35), 1);
 }
 
 } // namespace
@@ -95,12 +96,25 @@ protected:
         fill(*painter, visible, theme.unit / 2);
         for (int row = firstRow; row <= lastRow; ++row)
             drawGroupEnds(*painter, row);
+        drawOutline(*painter, firstRow, lastRow, firstColumn, lastColumn);
     }
 
 private:
     int length(int row) const {
         const auto index = static_cast<std::size_t>(row);
         return index < lengths.size() ? lengths[index] : static_cast<int>(cells.columns());
+    }
+    /// Around the cells, whose colours at the end of a map may be close to the background's.
+    void drawOutline(QCPPainter& painter, int firstRow, int lastRow, int firstColumn, int lastColumn) const {
+        QRegion all;
+        for (int row = firstRow; row <= lastRow; ++row)
+            if (const int last = std::min(lastColumn, length(row) - 1); last >= firstColumn)
+                all += cellPixels(*m_columns, *m_rows, row, firstColumn)
+                           .united(cellPixels(*m_columns, *m_rows, row, last));
+        QPainterPath outline;
+        outline.addRegion(all);
+        painter.setAntialiasing(false);
+        painter.strokePath(all.rectCount() > 1 ? outline.simplified() : outline, outlinePen(theme));
     }
     QRgb colour(int row, int column) const {
         const double value = cells(static_cast<std::size_t>(row), static_cast<std::size_t>(column));
@@ -167,6 +181,10 @@ protected:
             bands.push_back({{QPoint(bar.left(), edge(step)), QPoint(bar.right(), edge(step + 1) - 1)},
                              range.colourAt((steps - step - 0.5) / steps)});
         fill(*painter, bands, theme.unit / 2);
+        painter->setAntialiasing(false);
+        painter->setPen(outlinePen(theme));
+        painter->setBrush(Qt::NoBrush);
+        painter->drawRect(bar.adjusted(0, 0, -1, -1));
         painter->setAntialiasing(true);
         const QRectF edges(bar);
         if (range.hasAbove())

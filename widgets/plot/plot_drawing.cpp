@@ -62,6 +62,26 @@ std::pair<int, int> CellsDrawing::rowsOnScreen(int rowCount) const {
     return {std::max(0, first), std::min(rowCount - 1, last)};
 }
 
+QList<QLineF> diagonals(const QRectF& box, Slope slope, double period, double offset) {
+    const double sign = slope == Slope::up ? 1 : -1; // the lines are x + sign * y = constant
+    const double atTop = sign * box.top();
+    const double atBottom = sign * box.bottom();
+    const double least = box.left() + std::min(atTop, atBottom);
+    const double greatest = box.right() + std::max(atTop, atBottom);
+    QList<QLineF> lines;
+    for (double sum = std::ceil((least - offset) / period) * period + offset; sum < greatest; sum += period) {
+        const double from = std::max(box.left(), sum - std::max(atTop, atBottom));
+        const double to = std::min(box.right(), sum - std::min(atTop, atBottom));
+        if (from < to)
+            lines << QLineF(from, sign * (sum - from), to, sign * (sum - to));
+    }
+    return lines;
+}
+
+bool isVector(const QCPPainter& painter) {
+    return painter.modes().testFlag(QCPPainter::pmVectorized);
+}
+
 bool replotOverlay(QCustomPlot& plot) {
     if (!plot.isVisible())
         return false;

@@ -2,6 +2,8 @@
 
 #include "widgets/plot/plot_axes.h"
 
+#include <QLineF>
+#include <QList>
 #include <QRect>
 
 #include <utility>
@@ -60,6 +62,18 @@ private:
     QCPAxis* m_columns;
     QCPAxis* m_rows;
 };
+
+enum class Slope {
+    up,  ///< lines from the lower left to the upper right
+    down ///< lines from the upper left to the lower right
+};
+
+/// Diagonal lines inside a box, which continue from one box to the next. @param period distance between lines along an
+/// edge of the box @param offset of the lines along that edge
+QList<QLineF> diagonals(const QRectF& box, Slope slope, double period, double offset = 0);
+
+/// Whether a painter draws vector graphics, not all formats of which can be filled with a pattern.
+bool isVector(const QCPPainter& painter);
 
 /// Draws only the overlay. Returns false, and draws nothing, while the plot is not visible.
 bool replotOverlay(QCustomPlot& plot);

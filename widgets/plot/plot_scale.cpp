@@ -60,8 +60,6 @@ const NamedMap& namedMap(const QString& id) {
     return found == colourMaps().end() ? colourMaps().front() : *found;
 }
 
-constexpr double wideSpread = 100;
-
 std::vector<double> finiteValues(std::span<const double> values, bool positiveOnly) {
     std::vector<double> kept;
     std::copy_if(values.begin(), values.end(), std::back_inserter(kept),
@@ -100,7 +98,7 @@ bool isDiverging(const QString& id) {
 
 ColourRange::ColourRange(std::span<const double> values, const ColourScale& scale)
     : m_map(QString::fromStdString(scale.map))
-    , m_logarithmic(scale.logarithmic) {
+    , m_logarithmic(scale.kind == ScaleKind::logarithmic) {
     std::vector<double> kept = finiteValues(values, m_logarithmic);
     if (kept.empty() && m_logarithmic) {
         m_logarithmic = false;
@@ -108,7 +106,7 @@ ColourRange::ColourRange(std::span<const double> values, const ColourScale& scal
     }
     if (kept.empty())
         return;
-    if (scale.clipPercent > 0) {
+    if (scale.clipPercent > 0 && scale.kind != ScaleKind::rank) {
         m_lower = percentile(kept, scale.clipPercent);
         m_upper = percentile(kept, 100 - scale.clipPercent);
     } else {
@@ -145,11 +143,6 @@ QRgb ColourRange::colourAt(double position) const {
     const ColourMap& colours = colourMap(m_map);
     const double index = std::clamp(position, 0.0, 1.0) * static_cast<double>(colours.size());
     return colours[std::min(static_cast<std::size_t>(index), colours.size() - 1)];
-}
-
-bool spreadsWidely(std::span<const double> values) {
-    const auto [least, greatest] = finiteRange(values);
-    return least > 0 && greatest >= wideSpread * least;
 }
 
 bool isSigned(std::span<const double> values) {

@@ -28,7 +28,8 @@ public:
     /// From 0 to 1 in viridis.
     ColourRange() = default;
     /// Fits the ends to the finite values, clipped as the scale states. A logarithmic scale becomes linear if no value
-    /// is positive; a diverging map is centred on 0.
+    /// is positive; a diverging map is centred on 0. For percentiles and shares of a layer, `values` are those of
+    /// onScale().
     ColourRange(std::span<const double> values, const ColourScale& scale);
 
     /// A mapping from classes, counted from 0, to one colour for each.
@@ -55,9 +56,6 @@ private:
     bool m_hasBelow = false;
     bool m_hasAbove = false;
 };
-
-/// Whether a logarithmic scale is useful: all values positive, the maximum at least 100 times the minimum.
-bool spreadsWidely(std::span<const double> values);
 
 /// Whether there are values on both sides of 0.
 bool isSigned(std::span<const double> values);

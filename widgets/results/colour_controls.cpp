@@ -3,8 +3,8 @@
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
 #include "widgets/plot/plot_scale.h"
+#include "widgets/results/scale_combo.h"
 
-#include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QIcon>
@@ -28,16 +28,14 @@ QIcon iconOf(const QString& map) {
     return QPixmap::fromImage(image.scaled(96, 32));
 }
 
-QComboBox* addCombo(QHBoxLayout& row, const QString& text, const QString& name, const QString& help) {
+void addLabelled(QHBoxLayout& row, const QString& text, QComboBox* combo, const QString& name, const QString& help) {
     auto* label = new QLabel(text);
-    auto* combo = new QComboBox;
     label->setBuddy(combo);
     combo->setAccessibleName(name);
     combo->setToolTip(help);
     combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     row.addWidget(label);
     row.addWidget(combo);
-    return combo;
 }
 
 QString firstDiverging() {
@@ -47,42 +45,41 @@ QString firstDiverging() {
 
 } // namespace
 
-void offerLogarithm(QCheckBox& box, std::span<const double> values, const QString& help) {
-    box.setEnabled(spreadsWidely(values));
-    box.setToolTip(box.isEnabled() ? help
-                                   : ColourControls::tr("For positive values that span a factor of 100 or more"));
-}
-
-ColourControls::ColourControls(Document* document, std::string name, QWidget* parent)
+ColourControls::ColourControls(Document* document, std::string name, const std::vector<ScaleKind>& scales,
+                               QWidget* parent)
     : QWidget(parent)
     , m_document(document)
-    , m_name(std::move(name)) {
-    build();
+    , m_name(std::move(name))
+    , m_colours(new QComboBox)
+    , m_clip(new QComboBox) {
+    build(scales);
     const auto chosen = [this] {
         keep();
         emit changed();
     };
     connect(m_colours, &QComboBox::activated, this, chosen);
     connect(m_clip, &QComboBox::activated, this, chosen);
-    connect(m_logarithmic, &QCheckBox::clicked, this, chosen);
+    if (m_scale)
+        connect(m_scale, &QComboBox::activated, this, chosen);
     restore();
 }
 
-void ColourControls::build() {
+void ColourControls::build(const std::vector<ScaleKind>& scales) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(6);
-    m_colours = addCombo(*row, tr("&Colour"), tr("Colour map"), tr("Colours, from low to high"));
+    addLabelled(*row, tr("&Colour"), m_colours, tr("Colour map"), tr("Colours, from low to high"));
     m_colours->setIconSize({48, 12});
     for (const QString& id : colourMapIds())
         m_colours->addItem(iconOf(id), id, id);
     row->addSpacing(8);
-    m_logarithmic = new QCheckBox(tr("&Log"));
-    m_logarithmic->setAccessibleName(tr("Logarithmic colours"));
-    row->addWidget(m_logarithmic);
-    row->addSpacing(8);
-    m_clip = addCombo(*row, tr("&Range"), tr("Range of the colours"),
-                      tr("Percentiles between which values have colours of their own;\nthose beyond take the end's"));
+    if (!scales.empty()) {
+        m_scale = new ScaleCombo(scales);
+        addLabelled(*row, tr("Sca&le"), m_scale, tr("Scale of the colours"), m_scale->toolTip());
+        row->addSpacing(8);
+    }
+    addLabelled(*row, tr("&Range"), m_clip, tr("Range of the colours"),
+                tr("Percentiles between which values have colours of their own;\nthose beyond take the end's"));
     for (const double percent : {0.0, 0.5, 1.0, 2.0, 5.0})
         m_clip->addItem(percent == 0 ? tr("all") : tr("%1–%2 %").arg(percent).arg(100 - percent), percent);
 }
@@ -97,14 +94,16 @@ void ColourControls::restore() {
     m_clip->setCurrentIndex(m_clip->findData(kept(".clip", QString::number(defaultClip)).toDouble()));
     if (m_clip->currentIndex() < 0)
         m_clip->setCurrentIndex(m_clip->findData(defaultClip));
-    m_logarithmic->setChecked(kept(".log", "false") == "true");
+    if (m_scale)
+        m_scale->restore(view, m_name);
 }
 
 void ColourControls::keep() {
     if (!m_document->isOpen())
         return;
     m_document->setView(m_name + ".colours", m_colours->currentData().toString().toStdString());
-    m_document->setView(m_name + ".log", m_logarithmic->isChecked() ? "true" : "false");
+    if (m_scale)
+        m_document->setView(m_name + ".scale", m_scale->text());
     m_document->setView(m_name + ".clip", exactly(m_clip->currentData().toDouble()));
 }
 
@@ -113,7 +112,10 @@ void ColourControls::offer(std::span<const double> values, bool isDifference) {
     m_colours->setEnabled(!isDifference);
     m_colours->setToolTip(isDifference ? tr("A difference is drawn in %1, around zero").arg(firstDiverging())
                                        : tr("Colours, from low to high"));
-    offerLogarithm(*m_logarithmic, values, tr("Logarithmic colours"));
+    if (m_scale) {
+        m_scale->setEnabled(!isDifference);
+        m_scale->offer(values, m_clip->currentData().toDouble());
+    }
     m_offersDiverging = isDifference || isSigned(values);
     const auto* items = qobject_cast<QStandardItemModel*>(m_colours->model());
     for (int i = 0; i < m_colours->count(); ++i)
@@ -126,8 +128,8 @@ ColourScale ColourControls::scale() const {
     if (m_isDifference && !isDiverging(map)) // its zero matters, whatever other pictures wear
         map = firstDiverging();
     const bool fits = !isDiverging(map) || m_offersDiverging;
-    return {fits ? map.toStdString() : ColourScale().map, m_logarithmic->isEnabled() && m_logarithmic->isChecked(),
-            m_clip->currentData().toDouble()};
+    return {fits ? map.toStdString() : ColourScale().map,
+            m_scale && !m_isDifference ? m_scale->scale() : ScaleKind::linear, m_clip->currentData().toDouble()};
 }
 
 } // namespace secateur

@@ -6,17 +6,14 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
-class QCheckBox;
 class QComboBox;
 
 namespace secateur {
 
 class Document;
-
-/// Enables the check box of a logarithmic scale if it is useful for the values (spreadsWidely()).
-/// @param help tooltip while the box is enabled
-void offerLogarithm(QCheckBox& box, std::span<const double> values, const QString& help);
+class ScaleCombo;
 
 /// Controls to choose how the numbers of a picture become colours. The session stores the choice under a name.
 class ColourControls : public QWidget {
@@ -24,12 +21,14 @@ class ColourControls : public QWidget {
 
 public:
     /// @param name of the picture in Session::view: "heads"
-    ColourControls(Document* document, std::string name, QWidget* parent = nullptr);
+    /// @param scales that can be chosen, the default first; none = the scale is always linear
+    ColourControls(Document* document, std::string name, const std::vector<ScaleKind>& scales,
+                   QWidget* parent = nullptr);
 
-    /// Offers the choices that make sense for values: a logarithmic scale if they spread widely, a diverging map if
-    /// they have both signs. @param isDifference whether they are always drawn in a diverging map
+    /// Offers the choices that make sense for values: the scales that suit them, a diverging map if they have both
+    /// signs. @param isDifference whether they are always drawn in a diverging map, on a linear scale
     void offer(std::span<const double> values, bool isDifference = false);
-    /// The choice, as far as it is offered.
+    /// The choice, as far as it is offered. Its kind may be `automatic`.
     ColourScale scale() const;
     /// Restores the choice from the open session.
     void restore();
@@ -39,13 +38,13 @@ signals:
     void changed();
 
 private:
-    void build();
+    void build(const std::vector<ScaleKind>& scales);
     void keep();
 
     Document* m_document;
     std::string m_name;
     QComboBox* m_colours;
-    QCheckBox* m_logarithmic;
+    ScaleCombo* m_scale = nullptr; ///< null = always linear
     QComboBox* m_clip;
     bool m_offersDiverging = false;
     bool m_isDifference = false;

@@ -7,18 +7,17 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
 #include "widgets/results/metric_names.h"
+#include "widgets/results/metric_tree.h"
 #include "widgets/results/text_combo.h"
 
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFormLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QSpinBox>
-#include <QTreeWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -30,13 +29,7 @@ namespace {
 
 constexpr int mostMeasuredTokens = 1'000'000'000;
 
-enum Column { nameColumn, needsColumn, stateColumn };
-constexpr int idRole = Qt::UserRole;
-
-/// What a metric needs, as one letter; costWords() is its tooltip.
-QString costLetter(Needs needs) {
-    return toQString(name(needs)).left(1).toUpper();
-}
+using enum MetricTree::Column;
 
 QString costWords(Needs needs) {
     switch (needs) {
@@ -54,7 +47,7 @@ QString costWords(Needs needs) {
 
 QString stateGlyph(MetricState state) {
     return state == MetricState::done        ? QStringLiteral("●")
-           : state == MetricState::stale     ? QStringLiteral("◌")
+           : state == MetricState::stale     ? QStringLiteral("≠")
            : state == MetricState::computing ? QStringLiteral("◐")
                                              : QStringLiteral("○");
 }
@@ -68,9 +61,9 @@ QString stateWords(MetricState state) {
 
 QString explanation(const MetricRequest& request) {
     const MetricInfo& info = *request.info;
-    QString html = QStringLiteral("<b>%1</b><p>%2</p><p style='font-size:large'>%3</p><p>%4 · %5</p>")
-                       .arg(QString::fromStdString(request.resultId()).toHtmlEscaped(),
-                            toQString(info.summary).toHtmlEscaped(), toQString(info.formula).toHtmlEscaped(),
+    QString html = QStringLiteral("<b>%1</b><p><code>%2</code></p><p>%3</p><p style='font-size:large'>%4</p><p>%5 · %6</p>")
+                       .arg(metricTitle(request).toHtmlEscaped(),
+                            QString::fromStdString(request.resultId()).toHtmlEscaped(), toQString(info.summary).toHtmlEscaped(), toQString(info.formula).toHtmlEscaped(),
                             toQString(info.source).toHtmlEscaped(), costWords(info.needs));
     for (const OptionInfo& option : info.options)
         if (request.options.contains(std::string(option.name)))
@@ -144,7 +137,8 @@ void MeasuringBox::choose() {
 MetricList::MetricList(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
-    , m_tree(new QTreeWidget)
+    , m_filter(new QLineEdit)
+    , m_tree(new MetricTree)
     , m_formTitle(new QLabel)
     , m_form(new QFormLayout)
     , m_measuring(new MeasuringBox(document))
@@ -176,23 +170,10 @@ MetricList::MetricList(Document* document, QWidget* parent)
 }
 
 void MetricList::build() {
-    m_tree->setAccessibleName(tr("Metrics"));
-    m_tree->setColumnCount(3);
-    m_tree->setHeaderHidden(true);
-    m_tree->setFrameShape(QFrame::NoFrame);
-    m_tree->setRootIsDecorated(false);
-    m_tree->setItemsExpandable(false);
-    m_tree->setUniformRowHeights(true);
-    m_tree->setIndentation(m_tree->fontMetrics().averageCharWidth() * 2);
-    m_tree->setSizeAdjustPolicy(QAbstractScrollArea::AdjustToContents);
-    m_tree->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
-    m_tree->viewport()->setAutoFillBackground(false); // one surface with the panel
-    QHeaderView* header = m_tree->header();
-    header->setMinimumSectionSize(0);
-    header->setStretchLastSection(false);
-    header->setSectionResizeMode(nameColumn, QHeaderView::Stretch);
-    header->setSectionResizeMode(needsColumn, QHeaderView::ResizeToContents);
-    header->setSectionResizeMode(stateColumn, QHeaderView::ResizeToContents);
+    m_filter->setPlaceholderText(tr("Filter by title or id"));
+    m_filter->setAccessibleName(tr("Filter of the metrics"));
+    m_filter->setClearButtonEnabled(true);
+    connect(m_filter, &QLineEdit::textChanged, m_tree, &MetricTree::filter);
     m_measure->setAccessibleName(tr("Measure the current metric with the options above"));
     m_form->setVerticalSpacing(3);
     m_form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
@@ -205,6 +186,7 @@ void MetricList::build() {
     below->addWidget(m_measure);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(4, 4, 4, 0);
+    column->addWidget(m_filter);
     column->addWidget(m_tree);
     column->addLayout(below);
     column->addStretch(1);
@@ -250,7 +232,7 @@ void MetricList::refresh() {
     const QString current = toQString(m_formInfo->id);
     {
         const QSignalBlocker quiet(m_tree);
-        m_tree->clear();
+        m_tree->clearRows();
         m_rows.clear();
         for (const MetricInfo* info : allMetrics())
             addRow({info, {}}, nullptr);
@@ -264,17 +246,13 @@ void MetricList::refresh() {
     m_tree->setEnabled(m_document->isOpen());
 }
 
+/// @param parent the metric's own row for a variant; null for the metric's own row
 void MetricList::addRow(const MetricRequest& request, QTreeWidgetItem* parent) {
-    auto* item = parent ? new QTreeWidgetItem(parent) : new QTreeWidgetItem(m_tree);
     const QString id = QString::fromStdString(request.resultId());
-    item->setText(nameColumn, parent ? variantName(request) : id);
-    item->setText(needsColumn, parent ? QString() : costLetter(request.info->needs));
-    item->setData(nameColumn, idRole, id);
-    item->setSizeHint(nameColumn, {0, m_tree->fontMetrics().height() * 3 / 2});
+    QTreeWidgetItem* item =
+        m_tree->addRow(parent ? parent : m_tree->group(request.info->needs),
+                       parent ? variantName(request) : toQString(request.info->title), id);
     item->setToolTip(nameColumn, explanation(request));
-    item->setToolTip(needsColumn, costWords(request.info->needs));
-    if (parent)
-        parent->setExpanded(true);
     m_rows[id] = {item, request};
     updateRow(id);
 }
@@ -288,7 +266,7 @@ void MetricList::updateRow(const QString& resultId) {
     QTreeWidgetItem* item = m_rows.at(resultId).first;
     updateMeasurements(resultId.toStdString());
     const MetricState state = m_document->measurements()->state(resultId.toStdString());
-    const bool isAlone = item->parent() && item->childCount() == 0;
+    const bool isAlone = item->parent()->parent() && item->childCount() == 0;
     if (state == MetricState::notComputed && isAlone) { // a variant whose measurement was cancelled
         m_rows.erase(resultId);
         delete item;
@@ -314,11 +292,8 @@ void MetricList::updateMeasurements(const std::string& resultId) {
     });
     for (const std::string& key : keys) {
         const QString name = QString::fromStdString(key);
-        if (!m_rows.contains(name)) {
-            auto* item = new QTreeWidgetItem(parent);
-            item->setData(nameColumn, idRole, name);
-            m_rows[name] = {item, request};
-        }
+        if (!m_rows.contains(name))
+            m_rows[name] = {m_tree->addRow(parent, {}, name), request};
         QTreeWidgetItem* item = m_rows.at(name).first;
         item->setText(nameColumn, QString::fromStdString(m_document->measurements()->label(key)));
         item->setToolTip(nameColumn, item->text(nameColumn));
@@ -342,7 +317,8 @@ void MetricList::buildForm(const MetricRequest& request) {
     while (m_form->rowCount() > 0)
         m_form->removeRow(0);
     m_formInfo = request.info;
-    m_formTitle->setText(tr("Options of %1").arg(toQString(request.info->id)));
+    m_formTitle->setText(tr("Options of %1").arg(toQString(request.info->title)));
+    m_formTitle->setToolTip(toQString(request.info->id));
     m_formTitle->setVisible(!request.info->options.empty());
     m_measuring->setVisible(request.info->needs != Needs::weights);
     for (const OptionInfo& option : request.info->options)
@@ -415,12 +391,12 @@ void MetricList::openMenu(const QPoint& position) {
 
 std::string MetricList::currentKey() const {
     const QTreeWidgetItem* item = m_tree->currentItem();
-    return item ? item->data(nameColumn, idRole).toString().toStdString() : std::string();
+    return item ? item->data(nameColumn, MetricTree::idRole).toString().toStdString() : std::string();
 }
 
 const MetricRequest* MetricList::currentRequest() const {
     const QTreeWidgetItem* item = m_tree->currentItem();
-    const auto row = item ? m_rows.find(item->data(nameColumn, idRole).toString()) : m_rows.end();
+    const auto row = item ? m_rows.find(item->data(nameColumn, MetricTree::idRole).toString()) : m_rows.end();
     return row == m_rows.end() ? nullptr : &row->second.second;
 }
 

@@ -11,14 +11,15 @@
 class QComboBox;
 class QFormLayout;
 class QLabel;
+class QLineEdit;
 class QPushButton;
 class QSpinBox;
-class QTreeWidget;
 class QTreeWidgetItem;
 
 namespace secateur {
 
 class Document;
+class MetricTree;
 class TextCombo;
 
 /// Controls for metrics that run the model: the text, the number of tokens, and the dense model or the current mask.
@@ -38,8 +39,8 @@ private:
     QComboBox* m_mask;
 };
 
-/// The list of all metrics with their state. Variants with other options, and earlier measurements, are rows below
-/// their metric. Below the list is a form to measure the current metric with options.
+/// The list of all metrics with their state, which a field filters. Variants with other options, and earlier
+/// measurements, are rows below their metric. Below the list is a form to measure the current metric with options.
 class MetricList : public QWidget {
     Q_OBJECT
 
@@ -76,7 +77,8 @@ private:
     std::string currentKey() const;
 
     Document* m_document;
-    QTreeWidget* m_tree;
+    QLineEdit* m_filter;
+    MetricTree* m_tree;
     QLabel* m_formTitle;
     QFormLayout* m_form;
     MeasuringBox* m_measuring;

@@ -1,5 +1,6 @@
 #include "widgets/results/metric_names.h"
 
+#include "analysis/metrics/usual_request.h"
 #include "widgets/document/document.h"
 #include "widgets/document/measurements.h"
 
@@ -51,10 +52,13 @@ std::vector<KnownResult> knownResults(const Document& document) {
     const std::vector<std::string> measured = document.measurements()->resultIds();
     std::vector<KnownResult> known;
     for (const MetricInfo* info : allMetrics()) {
-        std::vector<MetricRequest> requests{{info, {}}};
+        std::vector<MetricRequest> requests{usualRequest(*info, document.spec())};
+        const std::map<std::string, std::string> usual = requests.front().options;
+        if (!usual.empty())
+            requests.push_back({info, {}});
         for (const std::string& id : measured)
             for (MetricRequest& request : parseMetricRequests(id))
-                if (request.info->id == info->id && !request.options.empty())
+                if (request.info->id == info->id && !request.options.empty() && request.options != usual)
                     requests.push_back(std::move(request));
         for (MetricRequest& request : requests) {
             const std::string id = request.resultId();

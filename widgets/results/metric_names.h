@@ -31,8 +31,8 @@ struct KnownResult {
     QString title; ///< with the label, and a remark if the result is not measured or stale
 };
 
-/// All metrics with default options, and all measurements that the document has or computes; in the order of the metric
-/// table, the latest measurements first.
+/// All metrics, and all measurements that the document has or computes; in the order of the metric table, of each
+/// metric first the usual request (usual_request.h), then default options, then others, the latest measurements first.
 std::vector<KnownResult> knownResults(const Document& document);
 QString resultTitle(const Document& document, const MetricRequest& request, const std::string& key);
 

@@ -108,12 +108,17 @@ std::optional<double> HeadReadout::value(HeadId head) const {
 }
 
 Matrix HeadReadout::perHead() const {
+    return perHead(result() ? result()->values : Matrix());
+}
+
+Matrix HeadReadout::perHead(const Matrix& cells) const {
     const ModelSpec& spec = m_document->spec();
     Matrix values(spec.layers.size(), static_cast<std::size_t>(spec.maxHeads()));
     for (int layer = 0; layer < spec.layerCount(); ++layer)
         for (int head = 0; head < spec.layers[static_cast<std::size_t>(layer)].heads; ++head)
-            if (const std::optional<double> number = value({layer, head}))
-                values(static_cast<std::size_t>(layer), static_cast<std::size_t>(head)) = *number;
+            if (const HeadId id{layer, head}; value(id))
+                values(static_cast<std::size_t>(layer), static_cast<std::size_t>(head)) =
+                    cells(static_cast<std::size_t>(layer), column(id));
     return values;
 }
 

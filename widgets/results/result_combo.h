@@ -53,6 +53,8 @@ public:
     std::optional<double> value(HeadId head) const;
     /// [layers, heads]; a KV group's value is repeated for each of its heads.
     Matrix perHead() const;
+    /// The same for numbers in place of the result's values, as many as those.
+    Matrix perHead(const Matrix& cells) const;
     /// One line with all facts about a head.
     QString describe(HeadId head) const;
     /// Name and value of a head with all digits; empty if it has neither a value nor a state.

@@ -12,14 +12,13 @@
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/mask_actions.h"
 #include "widgets/plot/figure_widget.h"
-#include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
 #include "widgets/results/result_combo.h"
+#include "widgets/results/scale_combo.h"
 #include "widgets/scatter/scatter_plot.h"
 
 #include <QAction>
 #include <QApplication>
-#include <QCheckBox>
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QHBoxLayout>
@@ -60,6 +59,10 @@ std::vector<MetricRequest> requestsOf(const std::string& key) {
     return parseMetricRequests(parseResultKey(key).resultId);
 }
 
+std::vector<ScaleKind> scatterScales() {
+    return {ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::rank};
+}
+
 std::string trueOrFalse(bool value) {
     return value ? "true" : "false";
 }
@@ -73,8 +76,8 @@ ScatterView::ScatterView(Document* document, JobRunner* jobs, Selection* selecti
     , m_jobs(jobs)
     , m_selection(selection)
     , m_controls(new QWidget)
-    , m_x{new ResultCombo(document, [](const MetricInfo&) { return true; }), new QCheckBox(tr("Log x"))}
-    , m_y{new ResultCombo(document, [](const MetricInfo&) { return true; }), new QCheckBox(tr("Log y"))}
+    , m_x{new ResultCombo(document, [](const MetricInfo&) { return true; }), new ScaleCombo(scatterScales())}
+    , m_y{new ResultCombo(document, [](const MetricInfo&) { return true; }), new ScaleCombo(scatterScales())}
     , m_swap(new QToolButton)
     , m_lasso(new QAction(tr("Lasso"), this))
     , m_map(new QToolButton)
@@ -103,8 +106,8 @@ void ScatterView::restore() {
     };
     m_x.isChosen = !kept("scatter.x").isEmpty();
     m_y.isChosen = !kept("scatter.y").isEmpty();
-    m_x.logarithmic->setChecked(kept("scatter.logx") == "true");
-    m_y.logarithmic->setChecked(kept("scatter.logy") == "true");
+    m_x.scale->restore(view, "scatter", "x");
+    m_y.scale->restore(view, "scatter", "y");
     m_map->setChecked(kept("scatter.map") == "true");
     chooseUsual();
     m_x.metric->choose(kept("scatter.x"));
@@ -119,8 +122,8 @@ void ScatterView::keep() {
         return;
     m_document->setView("scatter.x", m_x.metric->key());
     m_document->setView("scatter.y", m_y.metric->key());
-    m_document->setView("scatter.logx", trueOrFalse(m_x.logarithmic->isChecked()));
-    m_document->setView("scatter.logy", trueOrFalse(m_y.logarithmic->isChecked()));
+    m_document->setView("scatter.scalex", m_x.scale->text());
+    m_document->setView("scatter.scaley", m_y.scale->text());
     m_document->setView("scatter.map", trueOrFalse(m_map->isChecked()));
 }
 
@@ -154,9 +157,9 @@ void ScatterView::showMetrics(const QString& x, const QString& y) {
 }
 
 void ScatterView::swapAxes() {
-    const bool logarithmicX = m_x.logarithmic->isChecked();
-    m_x.logarithmic->setChecked(m_y.logarithmic->isChecked());
-    m_y.logarithmic->setChecked(logarithmicX);
+    const int scaleX = m_x.scale->currentIndex();
+    m_x.scale->setCurrentIndex(m_y.scale->currentIndex());
+    m_y.scale->setCurrentIndex(scaleX);
     showMetrics(m_y.metric->currentData().toString(), m_x.metric->currentData().toString());
 }
 
@@ -190,9 +193,8 @@ void ScatterView::refresh() {
         emit hoverText({});
         return;
     }
-    for (const auto& [axis, values] : {std::pair(&m_x, m_pairs.x.values()), std::pair(&m_y, m_pairs.y.values())}) {
-        offerLogarithm(*axis->logarithmic, values, tr("Logarithmic values"));
-    }
+    m_x.scale->offer(m_pairs.x.values());
+    m_y.scale->offer(m_pairs.y.values());
     m_map->setEnabled(m_pairs.scope != Scope::neuron);
     correlate();
     showMap();
@@ -255,8 +257,8 @@ void ScatterView::correlate() {
 
 ScatterLook ScatterView::look() const {
     ScatterLook look;
-    look.logarithmicX = m_x.logarithmic->isEnabled() && m_x.logarithmic->isChecked();
-    look.logarithmicY = m_y.logarithmic->isEnabled() && m_y.logarithmic->isChecked();
+    look.scaleX = m_x.scale->scale();
+    look.scaleY = m_y.scale->scale();
     const PruningMask& mask = m_document->masks()->mask();
     look.mask = mask.layerCount() == m_document->spec().layerCount() && !mask.keepsAll() ? &mask : nullptr;
     look.correlation = m_correlation ? &*m_correlation : nullptr;
@@ -296,13 +298,18 @@ Figure ScatterView::currentFigure() const {
     if (!isMapShown() && m_stack->currentWidget() != m_plot)
         return {};
     const ModelCard& model = m_document->session().model;
+    Figure figure = isMapShown() ? rankDifferenceMap(model, *m_x.result, *m_y.result)
+                                 : metricScatter(model, *m_x.result, *m_y.result, look());
+    figure.command = plotText(*m_document, figureText());
+    return figure;
+}
+
+std::string ScatterView::figureText() const {
     const std::string axes = "x=" + fileForm(parseResultKey(key(m_x))) + ":y=" + fileForm(parseResultKey(key(m_y)));
     const ScatterLook drawn = look();
-    Figure figure = isMapShown() ? rankDifferenceMap(model, *m_x.result, *m_y.result)
-                                 : metricScatter(model, *m_x.result, *m_y.result, drawn);
-    const std::string logs = ":logx=" + trueOrFalse(drawn.logarithmicX) + ":logy=" + trueOrFalse(drawn.logarithmicY);
-    figure.command = plotText(*m_document, isMapShown() ? "rank_difference:" + axes : "scatter:" + axes + logs);
-    return figure;
+    return isMapShown() ? "rank_difference:" + axes
+                        : "scatter:" + axes + ":scalex=" + std::string(name(drawn.scaleX)) +
+                              ":scaley=" + std::string(name(drawn.scaleY));
 }
 
 // ---- actions

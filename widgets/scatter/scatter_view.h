@@ -10,7 +10,6 @@
 #include <vector>
 
 class QAction;
-class QCheckBox;
 class QHBoxLayout;
 class QLabel;
 class QPushButton;
@@ -27,6 +26,7 @@ class HeadsGrid;
 class JobRunner;
 class MaskActions;
 class ResultCombo;
+class ScaleCombo;
 class ScatterPlot;
 class Selection;
 
@@ -66,6 +66,8 @@ signals:
     void opened(secateur::HeadId head);
     /// A neuron or layer was double-clicked, or Enter was pressed on it.
     void layerOpened(int layer);
+    /// The user wants to copy the command of this figure, which needs the current mask in a file.
+    void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     /// A picture could not be saved.
@@ -79,7 +81,7 @@ private:
     /// The controls of one of the two metrics, and its result.
     struct Axis {
         ResultCombo* metric;
-        QCheckBox* logarithmic;
+        ScaleCombo* scale;
         bool isChosen = false;                ///< whether the user or the session chose the metric
         std::optional<MetricResult> result{}; ///< the result on screen
     };
@@ -106,6 +108,8 @@ private:
     void showMap();
     void measureMissing();
     ScatterLook look() const;
+    /// "scatter:x=...": the figure on screen, for a command.
+    std::string figureText() const;
     bool isMapShown() const;
 
     // scatter_view_build.cpp

@@ -12,11 +12,11 @@
 #include "widgets/heads/mask_actions.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/result_combo.h"
+#include "widgets/results/scale_combo.h"
 #include "widgets/scatter/scatter_plot.h"
 
 #include <QAction>
 #include <QApplication>
-#include <QCheckBox>
 #include <QClipboard>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -82,10 +82,10 @@ void ScatterView::addAxis(QHBoxLayout& row, Axis& axis, const QString& label) {
     axis.metric->setMinimumContentsLength(12);
     axis.metric->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     axis.metric->setMaximumWidth(fontMetrics().averageCharWidth() * 36);
-    axis.logarithmic->setAccessibleName(tr("Logarithmic %1").arg(name.toLower()));
+    axis.scale->setAccessibleName(tr("Scale of %1").arg(name.toLower()));
     row.addWidget(text);
     row.addWidget(axis.metric);
-    row.addWidget(axis.logarithmic);
+    row.addWidget(axis.scale);
 }
 
 void ScatterView::buildPages() {
@@ -131,7 +131,7 @@ void ScatterView::connectAll() {
             keep();
             refresh();
         });
-        connect(axis->logarithmic, &QCheckBox::clicked, this, [this] {
+        connect(axis->scale, &QComboBox::activated, this, [this] {
             keep();
             showPoints();
         });
@@ -151,6 +151,12 @@ void ScatterView::connectAll() {
     connect(m_grid, &HeadsGrid::toolTipRequested, this, &ScatterView::showToolTip);
     connect(m_grid, &HeadsGrid::hinted, this, &ScatterView::updateHoverText);
     connect(m_actions, &FigureActions::failed, this, &ScatterView::failed);
+    m_actions->setCommandCopier([this] {
+        const bool isMarked = look().mask && !isMapShown();
+        if (isMarked)
+            emit maskedFigureWanted(figureText());
+        return isMarked;
+    });
 }
 
 // ---- texts

@@ -13,8 +13,9 @@
 #include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/heads/heads_view.h"
+#include "widgets/jobs/elided_label.h"
 #include "widgets/jobs/job_runner.h"
-#include "widgets/jobs/jobs_panel.h"
+#include "widgets/jobs/job_status.h"
 #include "widgets/jobs/messages.h"
 #include "widgets/masks/cut_box.h"
 #include "widgets/masks/mask_panel.h"
@@ -32,11 +33,9 @@
 #include <QApplication>
 #include <QCloseEvent>
 #include <QFileInfo>
-#include <QLabel>
 #include <QLineEdit>
 #include <QSettings>
 #include <QStatusBar>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 namespace secateur {
@@ -45,9 +44,15 @@ namespace {
 
 constexpr int statusMs = 5000;
 
+/// The largest window in this area; Qt knows the size of its frame only once it is on screen.
+QSize withoutFrame(const QSize& area) {
+    constexpr QSize frame(4, 40);
+    return area - frame;
+}
+
 } // namespace
 
-MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
+MainWindow::MainWindow(Document* document, JobRunner* jobs, const QSize& room, QWidget* parent)
     : QMainWindow(parent)
     , m_document(document)
     , m_selection(new Selection(this))
@@ -69,8 +74,8 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, QWidget* parent)
     m_filterBar = new FilterBar(document, m_filter);
     m_pages = new CentralPages(document, m_views);
     buildCentre();
-    m_panels = new Panels(this, document, jobs, m_selection, m_live);
-    buildStatusBar();
+    m_panels = new Panels(this, document, jobs, m_selection, m_live, withoutFrame(room));
+    buildStatusBar(jobs);
     m_files = new FileActions(this, document, m_messages);
     auto* search = new WindowSearch(this, document, m_files, m_views, m_panels, m_pages);
     m_commands = new WindowCommands(
@@ -99,22 +104,13 @@ void MainWindow::buildCentre() {
     connect(m_views, &ViewTabs::failed, this, &MainWindow::fail);
 }
 
-void MainWindow::buildStatusBar() {
-    auto* hover = new QLabel;
+void MainWindow::buildStatusBar(JobRunner* jobs) {
+    auto* hover = new ElidedLabel;
     hover->setAccessibleName(tr("Cell under the pointer"));
-    hover->setTextFormat(Qt::PlainText);
-    auto* working = new QToolButton;
-    working->setAutoRaise(true);
-    working->setAccessibleName(tr("Work in progress"));
-    working->setToolTip(tr("Show the jobs"));
-    working->hide();
+    auto* working = new JobStatus(jobs);
     statusBar()->addWidget(hover, 1);
     statusBar()->addPermanentWidget(working);
-    connect(working, &QToolButton::clicked, m_panels, &Panels::showJobs);
-    connect(m_panels->jobs(), &JobsPanel::summaryChanged, working, [working](const QString& summary) {
-        working->setText(summary);
-        working->setVisible(!summary.isEmpty());
-    });
+    connect(working, &JobStatus::jobsWanted, m_panels, &Panels::showJobs);
     connect(m_views, &ViewTabs::hoverText, hover, &QLabel::setText);
     connect(m_views, &QTabWidget::currentChanged, hover, &QLabel::clear);
 }
@@ -159,12 +155,21 @@ void MainWindow::connectPanels() {
     connect(mask->exports(), &ExportBox::exportWanted, m_files, &FileActions::exportModel);
     connect(m_views->heads(), &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
     connect(m_views, &ViewTabs::shownChanged, this, &MainWindow::followPicture);
+    connect(m_views, &ViewTabs::filterWanted, this, &MainWindow::filterHeads);
 }
 
 void MainWindow::connectCopier() {
     connect(m_panels->evaluations(), &EvaluationsPanel::commandWanted, m_copier, &CommandCopier::copyEvaluation);
     connect(m_panels->metrics(), &MetricList::commandWanted, m_copier, &CommandCopier::copyMeasuring);
     connect(m_views, &ViewTabs::commandWanted, m_copier, &CommandCopier::copyMeasuring);
+    connect(m_views, &ViewTabs::maskedFigureWanted, m_copier, [this](const std::string& figure) {
+        m_copier->copyUnderMask([command = plotLine(*m_document, figure)](const std::string& file) {
+            CommandLine marked = command;
+            if (!file.empty())
+                marked.insert(marked.end(), {"--mask", file});
+            return std::vector<CommandLine>{marked};
+        });
+    });
     AttentionView* attention = m_views->attention();
     connect(attention, &AttentionView::maskedCommandWanted, m_copier, [this, attention] {
         m_copier->copyUnderMask(

@@ -31,8 +31,9 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 
 public:
-    /// QSettings store layout, theme and recent files.
-    MainWindow(Document* document, JobRunner* jobs, QWidget* parent = nullptr);
+    /// QSettings store layout, theme and recent files. @param room the free area of the screen, which the first window
+    /// does not exceed
+    MainWindow(Document* document, JobRunner* jobs, const QSize& room = {1920, 1080}, QWidget* parent = nullptr);
     ~MainWindow() override;
 
     /// Opens a model or session; if there are unsaved changes, asks first.
@@ -62,7 +63,7 @@ protected:
 
 private:
     void buildCentre();
-    void buildStatusBar();
+    void buildStatusBar(JobRunner* jobs);
     void connectDocument(JobRunner* jobs);
     void connectPanels();
     void connectCopier();

@@ -16,6 +16,7 @@
 #include <QLabel>
 #include <QMainWindow>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QSettings>
 #include <QVBoxLayout>
 
@@ -84,6 +85,21 @@ QString details(const ModelCard& card) {
 
 constexpr int layoutVersion = 4;
 constexpr QSize defaultSize(1440, 900);
+
+constexpr int roomForStack = 860; ///< height for two panels one below the other
+
+/// A panel that scrolls where the window is low.
+QScrollArea* scrolling(QWidget* panel) {
+    auto* area = new QScrollArea;
+    area->setWidget(panel);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    area->setFocusPolicy(Qt::NoFocus);
+    area->viewport()->setAutoFillBackground(false); // one surface with the dock
+    panel->setAutoFillBackground(false);
+    return area;
+}
 
 void bringForward(QDockWidget* dock) {
     dock->show();
@@ -160,32 +176,45 @@ void ModelCardPanel::refresh() {
     keepRoom();
 }
 
-Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selection* selection, LiveEvaluation* live)
+Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selection* selection, LiveEvaluation* live,
+               const QSize& room)
     : QObject(window)
     , m_window(window)
+    , m_room(room)
     , m_card(new ModelCardPanel(document))
     , m_metrics(new MetricList(document))
     , m_mask(new MaskPanel(document, live))
     , m_evaluations(new EvaluationsPanel(document, live))
     , m_jobs(new JobsPanel(jobs))
     , m_log(new LogPanel) {
-    QDockWidget* card = add(tr("Model"), "model", Qt::LeftDockWidgetArea, m_card);
-    m_metricsDock = add(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, m_metrics);
+    QDockWidget* card = add(tr("Model"), "model", Qt::LeftDockWidgetArea, scrolling(m_card));
+    m_metricsDock = add(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, scrolling(m_metrics));
     QDockWidget* inspector =
         add(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(document, selection));
     QDockWidget* mask = add(tr("Mask"), "mask", Qt::RightDockWidgetArea, m_mask);
     QDockWidget* evaluations = add(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     tabifyBehind(evaluations, document, live);
-
-    const int character = window->fontMetrics().averageCharWidth();
-    const int line = window->fontMetrics().height();
-    m_card->setMinimumWidth(character * 31);
-    window->resize(defaultSize);
-    window->resizeDocks({card, inspector}, {character * 31, character * 33}, Qt::Horizontal);
-    window->resizeDocks({card, m_metricsDock}, {line * 10, line * 30}, Qt::Vertical);
-    window->resizeDocks({inspector, mask}, {line * 12, line * 28}, Qt::Vertical);
-    window->resizeDocks({evaluations}, {line * 10}, Qt::Vertical);
+    arrange(card, inspector, mask, evaluations);
     m_defaultLayout = window->saveState(layoutVersion);
+}
+
+/// The layout of the first launch.
+void Panels::arrange(QDockWidget* card, QDockWidget* inspector, QDockWidget* mask, QDockWidget* evaluations) {
+    const int character = m_window->fontMetrics().averageCharWidth();
+    const int line = m_window->fontMetrics().height();
+    for (QWidget* column : {card->widget(), m_metricsDock->widget()})
+        column->setMinimumWidth(character * 28);
+    m_window->resize(defaultSize.boundedTo(m_room));
+    if (m_room.height() < roomForStack) {
+        m_window->tabifyDockWidget(card, m_metricsDock);
+        m_window->tabifyDockWidget(inspector, mask);
+        m_metricsDock->raise();
+        mask->raise();
+    }
+    m_window->resizeDocks({card, inspector}, {character * 31, character * 33}, Qt::Horizontal);
+    m_window->resizeDocks({card, m_metricsDock}, {line * 11, line * 30}, Qt::Vertical);
+    m_window->resizeDocks({inspector, mask}, {line * 12, line * 28}, Qt::Vertical);
+    m_window->resizeDocks({evaluations}, {line * (m_room.height() < roomForStack ? 7 : 10)}, Qt::Vertical);
 }
 
 /// Hidden until they have something to show.
@@ -246,6 +275,7 @@ void Panels::saveLayout() const {
 void Panels::restoreLayout() {
     const QSettings settings;
     m_window->restoreGeometry(settings.value("window/geometry").toByteArray());
+    m_window->resize(m_window->size().boundedTo(m_room)); // the screen may have been another one
     m_window->restoreState(settings.value("window/layout").toByteArray(), layoutVersion);
 }
 

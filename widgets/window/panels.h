@@ -3,6 +3,7 @@
 #include <QByteArray>
 #include <QList>
 #include <QObject>
+#include <QSize>
 #include <QWidget>
 
 class QDockWidget;
@@ -51,8 +52,10 @@ class Panels : public QObject {
     Q_OBJECT
 
 public:
-    /// Fills the window's dock areas, and sets its initial size.
-    Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selection* selection, LiveEvaluation* live);
+    /// Fills the window's dock areas, and sets its initial size. @param room the window's largest size; where it is low,
+    /// panels lie one behind another
+    Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selection* selection, LiveEvaluation* live,
+           const QSize& room);
 
     const QList<QDockWidget*>& docks() const { return m_docks; }
     ModelCardPanel* card() const { return m_card; }
@@ -75,9 +78,11 @@ public:
 
 private:
     QDockWidget* add(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content);
+    void arrange(QDockWidget* card, QDockWidget* inspector, QDockWidget* mask, QDockWidget* evaluations);
     void tabifyBehind(QDockWidget* evaluations, Document* document, LiveEvaluation* live);
 
     QMainWindow* m_window;
+    QSize m_room;
     QList<QDockWidget*> m_docks;
     ModelCardPanel* m_card;
     MetricList* m_metrics;

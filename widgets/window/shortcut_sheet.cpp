@@ -3,6 +3,8 @@
 #include <QAction>
 #include <QHeaderView>
 #include <QKeySequence>
+#include <QScreen>
+#include <QStyle>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
@@ -152,12 +154,17 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
         rows += 1 + group->childCount();
     }
     sheet->expandAll();
-    sheet->resizeColumnToContents(0);
+    sheet->header()->setStretchLastSection(false); // a narrow sheet scrolls and cuts nothing off
+    sheet->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    sheet->setTextElideMode(Qt::ElideNone);
     auto* column = new QVBoxLayout(this);
     column->addWidget(sheet);
     setBackgroundRole(QPalette::Base);
     setAutoFillBackground(true);
-    resize(fontMetrics().averageCharWidth() * 90, rowHeight(*this) * rows + 2 * column->contentsMargins().top());
+    const int bar = style()->pixelMetric(QStyle::PM_ScrollBarExtent);
+    const QSize whole(sheet->header()->length() + bar, rowHeight(*this) * rows);
+    resize((whole + 2 * QSize(column->contentsMargins().left(), column->contentsMargins().top()))
+               .boundedTo(parent->screen()->availableSize() * 9 / 10));
 }
 
 } // namespace secateur

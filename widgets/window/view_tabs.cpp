@@ -40,6 +40,7 @@ ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, He
         setCurrentWidget(m_neurons);
     });
     connect(m_heads, &HeadsView::resultShown, this, &ViewTabs::shownChanged);
+    connect(m_heads, &HeadsView::filterWanted, this, &ViewTabs::filterWanted);
     connect(m_neurons, &NeuronsView::resultShown, this, &ViewTabs::shownChanged);
     connect(this, &QTabWidget::currentChanged, this, &ViewTabs::shownChanged);
 }
@@ -53,6 +54,8 @@ View* ViewTabs::add(View* view, const QString& title) {
             if (currentWidget() == view)
                 emit hoverText(text);
         });
+    if constexpr (requires { &View::maskedFigureWanted; })
+        connect(view, &View::maskedFigureWanted, this, &ViewTabs::maskedFigureWanted);
     if constexpr (requires { &View::commandWanted; })
         connect(view, &View::commandWanted, this, &ViewTabs::commandWanted);
     return view;

@@ -60,6 +60,10 @@ signals:
     /// The line about the cell under the pointer in the current view.
     void hoverText(const QString& text);
     void commandWanted(const std::vector<std::string>& keys);
+    /// The user wants to copy the command of this figure, which needs the current mask in a file.
+    void maskedFigureWanted(const std::string& figure);
+    /// The user wants to filter the heads by this condition.
+    void filterWanted(const QString& condition);
     /// The current tab, or the measurement in it, changed.
     void shownChanged();
     void failed(const QString& message);

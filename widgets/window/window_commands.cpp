@@ -14,6 +14,7 @@
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
+#include "widgets/results/metric_names.h"
 #include "widgets/window/file_actions.h"
 #include "widgets/window/panels.h"
 #include "widgets/window/shortcut_sheet.h"
@@ -151,8 +152,20 @@ void WindowCommands::addMeasureMenu() {
     });
     addForModel(menu, tr("Measure all &forward metrics"), tr("Ctrl+Alt+M"),
                 [measurements] { measurements->measure(parseMetricRequests("forward")); });
+    addForModel(menu, tr("Measure all &gradient metrics"), {},
+                [measurements] { measurements->measure(parseMetricRequests("gradient")); });
+    addAblations(menu->addMenu(tr("Measure by &ablation")));
     addForDocument(menu, tr("Copy metric as command &line"), {},
                    [this] { m_parts.copier->copyMeasuring(m_parts.views->shownKeys()); });
+}
+
+/// An action for each metric, because each evaluates the model once for every unit.
+void WindowCommands::addAblations(QMenu* menu) {
+    Measurements* measurements = m_parts.document->measurements();
+    for (const MetricInfo* info : allMetrics())
+        if (info->needs == Needs::ablation)
+            addForModel(menu, tr("Measure %1").arg(toQString(info->title)), {},
+                        [measurements, info] { measurements->measure({{info, {}}}); });
 }
 
 void WindowCommands::addMaskMenu() {
@@ -257,6 +270,7 @@ void WindowCommands::followPlatformTheme() {
 
 void WindowCommands::addHelpMenu() {
     QMenu* menu = m_parts.window->menuBar()->addMenu(tr("&Help"));
+    add(menu, tr("&Guide"), {}, [this] { openManual("using.md"); });
     add(menu, tr("&Manual"), {}, [this] { openManual(); });
     add(menu, tr("Search &commands…"), tr("Ctrl+Shift+P"), [this] { m_parts.search->openPalette(m_actions); });
     add(menu, tr("&Shortcuts"), QKeySequence(Qt::Key_F1), [this] { openShortcutSheet(); });
@@ -277,9 +291,11 @@ std::vector<Command> WindowCommands::offered() const {
     return m_parts.search->commands(m_actions);
 }
 
-void WindowCommands::openManual() {
+void WindowCommands::openManual(const QString& page) {
     if (!m_manual)
         m_manual = new ManualWindow(m_parts.window);
+    if (!page.isEmpty())
+        m_manual->showPage(page);
     bringToFront(m_manual);
 }
 

@@ -66,6 +66,7 @@ private:
     void addFileMenu();
     void addEditMenu();
     void addMeasureMenu();
+    void addAblations(QMenu* menu);
     void addMaskMenu();
     void addMaskComparison(QMenu* menu);
     void addEvaluateMenu();
@@ -75,7 +76,8 @@ private:
     void addHelpMenu();
     void addSearchButton();
     void update();
-    void openManual();
+    /// @param page shown first; empty = the one that was shown last
+    void openManual(const QString& page = {});
     void openShortcutSheet();
     void about();
 
