@@ -35,7 +35,8 @@ void HeadsThreshold::setResult(const MetricResult* result, const std::string& fi
 }
 
 bool HeadsThreshold::isOffered() const {
-    return end() != PruneFirst::neither && m_values.rows() == m_masks->spec().layers.size() && !m_values.empty();
+    const bool isKnown = m_metric.info && findMetric(m_metric.info->id); // no strategy ranks unknown metrics
+    return isKnown && end() != PruneFirst::neither && m_values.rows() == m_masks->spec().layers.size() && !m_values.empty();
 }
 
 /// After a change of the mask by anything else, the threshold no longer describes it.

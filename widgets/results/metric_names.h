@@ -32,7 +32,7 @@ struct KnownResult {
 };
 
 /// All metrics with default options, and all measurements that the document has or computes; in the order of the metric
-/// table, the latest measurements first.
+/// table, the latest measurements first. Metrics of the session that this version does not know come last.
 std::vector<KnownResult> knownResults(const Document& document);
 QString resultTitle(const Document& document, const MetricRequest& request, const std::string& key);
 
