@@ -65,6 +65,8 @@ struct Services {
                              std::vector<std::string>& warnings)>
         readMask;
     std::function<void(const MaskRecord&, const std::string& path)> writeMask;
+    /// The name of the model for which a mask file was made; empty if the file states none.
+    std::function<std::string(const std::string& path)> maskedModel;
     /// Export targets, in the order in which they are offered.
     std::span<const ExportTarget> exportTargets;
     /// Writes a checkpoint with its mask file and card, whole or not at all. @returns a sentence about the written

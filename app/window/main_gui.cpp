@@ -7,66 +7,32 @@
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/messages.h"
 #include "widgets/window/first_picture.h"
+#include "widgets/window/guarded_application.h"
 #include "widgets/window/main_window.h"
 
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <QApplication>
 #include <QCommandLineParser>
+#include <QElapsedTimer>
 #include <QIcon>
 #include <QPointer>
 #include <QTimer>
 
 #include <algorithm>
 #include <array>
-#include <ctime>
-#include <fstream>
-#include <iterator>
+#include <cstdio>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 #include <utility>
 
 namespace {
 
 using namespace secateur;
-
-double bootSeconds() {
-    timespec now{};
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-/// The time of this process's start in seconds since boot: field 22 of /proc/self/stat, which is in clock ticks. Field
-/// 2 is a name in brackets that may contain spaces.
-std::optional<double> launchSeconds() {
-    std::ifstream file("/proc/self/stat");
-    const std::string stat{std::istreambuf_iterator<char>(file), {}};
-    const auto name = stat.rfind(')');
-    if (name == std::string::npos)
-        return {};
-    std::istringstream rest(stat.substr(name + 1));
-    std::string field;
-    for (int i = 3; i <= 22; ++i)
-        rest >> field;
-    char* end = nullptr;
-    const double ticks = std::strtod(field.c_str(), &end);
-    if (!rest || *end != '\0')
-        return {};
-    return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-/// Seconds since this process was launched; without /proc, since the first call.
-double processAge() {
-    static const double begin = launchSeconds().value_or(bootSeconds());
-    return bootSeconds() - begin;
-}
 
 /// Passes log lines on to the window's log panel. Thread-safe.
 class PanelSink : public spdlog::sinks::base_sink<std::mutex> {
@@ -114,7 +80,7 @@ QCommandLineOption hidden(const QString& name, const QString& value) {
 Arguments parse(const QCoreApplication& application) {
     QCommandLineParser parser;
     parser.setApplicationDescription("A workbench for studying and pruning transformers.");
-    parser.addPositionalArgument("MODEL", "Model folder or file, or session (.h5).", "[MODEL]");
+    parser.addPositionalArgument("MODEL", "Model folder or file, session (.h5) or mask (.json).", "[MODEL]");
     parser.addHelpOption();
     parser.addVersionOption();
     const QCommandLineOption mask("mask", "Also open this mask.", "FILE");
@@ -204,14 +170,12 @@ bool needsDisplay(int count, char** values) {
            values + count;
 }
 
-} // namespace
-
-int main(int count, char** values) {
-    reserveStandardStreams();
-    const double before = processAge();
+int run(int count, char** values) {
+    QElapsedTimer sinceStart; // of this program: the process may be older, for a shell script may have become it
+    sinceStart.start();
     if (!needsDisplay(count, values))
         qputenv("QT_QPA_PLATFORM", "offscreen");
-    QApplication application(count, values);
+    GuardedApplication application(count, values);
     QApplication::setApplicationName("secateur");
     QApplication::setOrganizationName("secateur");
     QApplication::setApplicationDisplayName("Secateur");
@@ -227,9 +191,10 @@ int main(int count, char** values) {
     MainWindow window(&document, &jobs, room);
     spdlog::default_logger()->sinks().push_back(std::make_shared<PanelSink>(window.log()));
     FirstPicture firstPicture(&document, window.headsView());
-    QObject::connect(&firstPicture, &FirstPicture::shown, &window, [&document] {
-        spdlog::info("gate-norm heatmap of {} shown {:.2f} s after launch", document.session().model.name,
-                     processAge());
+    const auto age = [sinceStart] { return 1e-9 * static_cast<double>(sinceStart.nsecsElapsed()); };
+    QObject::connect(&application, &GuardedApplication::caught, &window, &MainWindow::fail);
+    QObject::connect(&firstPicture, &FirstPicture::shown, &window, [&document, age] {
+        spdlog::info("gate-norm heatmap of {} shown {:.2f} s after the start", document.session().model.name, age());
     });
     if (!arguments.theme.isEmpty())
         window.setTheme(arguments.theme);
@@ -238,7 +203,7 @@ int main(int count, char** values) {
     window.showTab(arguments.tab);
     window.measureAlso(arguments.extra);
     window.show();
-    spdlog::debug("window shown {:.2f} s after launch, main() entered after {:.2f} s", processAge(), before);
+    spdlog::debug("window shown {:.2f} s after the start", age());
     if (!arguments.path.isEmpty())
         window.open(arguments.path);
     if (arguments.head.size() == 2)
@@ -257,4 +222,16 @@ int main(int count, char** values) {
     if (!arguments.screenshot.isEmpty())
         takeScreenshot(&window, &jobs, arguments.screenshot);
     return QApplication::exec();
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    reserveStandardStreams();
+    try {
+        return run(count, values);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "secateur: %s\n", error.what());
+        return 1;
+    }
 }

@@ -69,6 +69,7 @@ Services windowServices() {
         return std::move(reading.record);
     };
     services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
+    services.maskedModel = readMaskedModelName;
     services.exportTargets = exportTargets();
     services.exportModel = [](const Model& model, const ExportTarget& target, const ExportRequest& request,
                               const Progress& progress) {

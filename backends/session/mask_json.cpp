@@ -389,6 +389,11 @@ ModelSpec readMaskedModel(const std::string& path) {
     }
 }
 
+std::string readMaskedModelName(const std::string& path) {
+    const auto file = MappedFile::open(path);
+    return modelObject(maskObject(wholeText(*file), path)).text("name").value_or("");
+}
+
 std::string maskJson(const MaskRecord& record) {
     const PruningMask& mask = record.mask;
     return fmt::format("{{ \"secateur_mask\": 1,\n"

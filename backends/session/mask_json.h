@@ -28,6 +28,8 @@ MaskReading readMask(const std::string& path, const ModelSpec& spec, const std::
 
 /// The architecture and structure for which a mask file is made, as a specification. @throws Error
 ModelSpec readMaskedModel(const std::string& path);
+/// The name of that model; empty if the file states none. @throws Error
+std::string readMaskedModelName(const std::string& path);
 
 /// A strategy's history: {"measure", "before", "steps", "cuts": [{"step", "layer", "head", "score", "value"}, ...]}.
 std::string historyJson(const PruneHistory& history);

@@ -6,11 +6,16 @@
 //            all kinds are made and evaluated                                      at most 100 ms
 //   layers   evaluation of the whole text by lowest changed layer l, relative
 //            to a dense one                                                        at most 1.1 s(l)
+//   busy     while gradients are computed for minutes: saving                      at most 1 s
+//            saving and quitting                                                   at most 2 s
+//            from an edit until its first measured figure                          at most 5 s
+//            from the click that opens another model until its first picture       at most 2 s
 //
-// benchmark_window MODEL [--only prices,figures,freezes,layers] [--tokens N] [--window 512] [--clicks 50] [--masks 10]
-//                  [--edits 50] [--repeat 2] [--seed 1]
+// benchmark_window MODEL [--only prices,figures,freezes,layers,busy] [--tokens N] [--window 512] [--clicks 50]
+//                  [--masks 10] [--edits 50] [--repeat 2] [--other MODEL] [--seed 1]
 //
-// Runs offscreen unless QT_QPA_PLATFORM is set. Without --tokens the window chooses the length of the text.
+// Runs offscreen unless QT_QPA_PLATFORM is set. Without --tokens the window chooses the length of the text. Without
+// --other the other model is the same one again.
 
 #include "analysis/masks/price.h"
 #include "analysis/evaluation/perplexity.h"
@@ -18,6 +23,7 @@
 #include "app/window/window_services.h"
 #include "tests/benchmarks/gui_timing.h"
 #include "tests/benchmarks/gui_watch.h"
+#include "tests/benchmarks/window_busy.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
@@ -88,6 +94,9 @@ public:
             timeFreezes();
         if (isWanted("layers"))
             timeLayers();
+        if (isWanted("busy"))
+            timeBusy({m_window, m_document, m_jobs, *m_live}, arguments("other").isEmpty() ? model : arguments("other"),
+                     number("masks"), [this](int layer) { return drawnMask(layer); });
     }
 
 private:
@@ -358,6 +367,7 @@ int main(int count, char** values) {
                                                                                                 {"masks", "10"},
                                                                                                 {"edits", "50"},
                                                                                                 {"repeat", "2"},
+                                                                                                {"other", ""},
                                                                                                 {"seed", "1"}})
         parser.addOption({name, {}, "VALUE", value});
     parser.process(application);

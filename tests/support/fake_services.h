@@ -91,6 +91,8 @@ struct FakeServices {
     std::map<std::string, Session> written;
     std::map<std::string, MaskRecord> masks; ///< by path
     std::vector<CachedModel> cached;
+    const std::thread::id owner = std::this_thread::get_id();
+    std::atomic<int> readsOfOwner = 0; ///< calls of isSession(), which reads files, on the thread of this object
     std::atomic<bool> cacheIsSlow = false; ///< cachedModels() waits while this is true, and can be cancelled
 
     /// The returned functions refer to this object, which must outlive them.
@@ -106,7 +108,10 @@ struct FakeServices {
                 throw Error("is no model", path, "Choose another file");
             return found->second;
         };
-        services.isSession = [this](const std::string& path) { return sessions.contains(path); };
+        services.isSession = [this](const std::string& path) {
+            readsOfOwner += std::this_thread::get_id() == owner ? 1 : 0;
+            return sessions.contains(path);
+        };
         services.readSession = [this](const std::string& path) {
             const auto found = sessions.find(path);
             if (found == sessions.end())
@@ -141,6 +146,13 @@ struct FakeServices {
                 throw Error("could not be written: no space left", path);
             const std::lock_guard lock(mutex);
             masks[path] = record;
+        };
+        services.maskedModel = [this](const std::string& path) {
+            const std::lock_guard lock(mutex);
+            const auto found = masks.find(path);
+            if (found == masks.end())
+                throw Error("is no mask", path);
+            return found->second.modelName;
         };
         services.prune = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
                                   const Progress& progress) {

@@ -3,12 +3,13 @@
 #include "tests/support/suite.h"
 
 #ifdef SECATEUR_TEST_WINDOWS
-#include <QApplication>
+#include "widgets/window/guarded_application.h"
 #else
 #include <QCoreApplication>
 #endif
 
 #include <cstdio>
+#include <memory>
 #include <vector>
 
 int main(int count, char** values) {
@@ -20,7 +21,10 @@ int main(int count, char** values) {
         return count > 1 ? 1 : 0;
     }
 #ifdef SECATEUR_TEST_WINDOWS
-    QApplication application(count, values);
+    // In the other suites an exception that leaves a slot ends the program.
+    const bool isGuarded = found->first == "guarded_application";
+    const std::unique_ptr<QApplication> application(isGuarded ? new secateur::GuardedApplication(count, values)
+                                                              : new QApplication(count, values));
 #else
     QCoreApplication application(count, values);
 #endif

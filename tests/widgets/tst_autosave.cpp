@@ -14,6 +14,12 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QThread>
+#include <QThreadPool>
+
+#include <atomic>
+#include <functional>
+#include <memory>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -57,6 +63,8 @@ class TestAutosave : public QObject {
 private slots:
     void nothingIsWrittenOfWhatNobodyChanged();
     void aChangeIsWrittenWithinASecond();
+    void otherThreadsDoNotHoldItUp();
+    void protectionIsAutosaved();
     void savingTakesItAway();
     void whatACrashLeftComesBack();
     void aRunningProgramsFileIsNotOffered();
@@ -90,6 +98,56 @@ void TestAutosave::aChangeIsWrittenWithinASecond() {
     QCOMPARE(kept.masks.size(), std::size_t{1});
     QVERIFY(!kept.masks.front().record.mask.layer(0).heads[0]);
     QVERIFY(kept.results.empty()); // not saved, because measuring them again takes little time
+}
+
+void TestAutosave::otherThreadsDoNotHoldItUp() {
+    Bench bench;
+    auto autosave = std::make_unique<Autosave>(&bench.document, bench.state());
+    std::atomic<bool> enough = false;
+    QThreadPool* pool = QThreadPool::globalInstance();
+    for (int i = 0; i < 2 * pool->maxThreadCount(); ++i)
+        pool->start([&enough] {
+            while (!enough)
+                QThread::msleep(1);
+        });
+    bench.jobs.start("long", JobRunner::Priority::interactive, [](const Progress& progress) -> std::function<void()> {
+        while (true)
+            progress.report(0.5, "working");
+    });
+    bench.cut({0, 0});
+    QElapsedTimer since;
+    since.start();
+    const bool isThere = QTest::qWaitFor([&] { return autosave->isWritten() && !bench.autosaved().isEmpty(); }, 2000);
+    const qint64 took = since.elapsed();
+    autosave.reset(); // does not wait for them either
+    const qint64 ended = since.elapsed();
+    enough = true;
+    pool->waitForDone();
+    QVERIFY2(isThere && took < 1000 && ended < 1500, qPrintable(QString("%1 %2 ms").arg(took).arg(ended)));
+}
+
+void TestAutosave::protectionIsAutosaved() {
+    Bench bench;
+    QString left;
+    Protection units;
+    units.protectHead(bench.document.spec(), {1, 2});
+    {
+        Autosave crashed(&bench.document, bench.state());
+        bench.document.masks()->setProtected(units, "Protect");
+        QTRY_VERIFY(crashed.isWritten() && !bench.autosaved().isEmpty());
+        left = bench.state() + "/" + bench.autosaved().first();
+        QVERIFY(QFile::copy(left, left + ".kept"));
+    }
+    QVERIFY(QFile::rename(left + ".kept", left));
+    bench.document.files()->open(QString::fromStdString(bench.path("small.gguf")));
+    bench.settle();
+    QVERIFY(bench.document.masks()->isProtected().empty());
+    Autosave autosave(&bench.document, bench.state());
+    const std::list<Leftover> found = autosave.leftovers();
+    QCOMPARE(found.size(), std::size_t{1});
+    bench.document.files()->recover(found.front().path, found.front().session);
+    bench.settle();
+    QVERIFY(bench.document.masks()->isProtected() == units);
 }
 
 void TestAutosave::savingTakesItAway() {

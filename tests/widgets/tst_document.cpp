@@ -5,6 +5,8 @@
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_jobs.h"
 #include "widgets/document/measurements.h"
 #include "widgets/jobs/job_runner.h"
 
@@ -13,8 +15,11 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <chrono>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <thread>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -57,6 +62,11 @@ private slots:
     void locatedModelMustHaveTheFingerprint();
     void savingWritesWhatWasThereWhenAsked();
     void failedSavingKeepsTheMark();
+    void savingDoesNotWaitForAJob();
+    void anotherModelCancelsTheJobsOfTheFirst();
+    void exportThatIsCancelledIsSaid();
+    void masksAndProtectionComeBack();
+    void protectionThatCannotBeReadIsSaid();
     void closingWhileMeasuringIsQuick();
 };
 
@@ -297,6 +307,120 @@ void TestDocument::failedSavingKeepsTheMark() {
     QCOMPARE(bench.failed.count(), 1);
     QVERIFY(bench.document.isModified());
     QVERIFY(!bench.document.files()->isSaving());
+}
+
+/// Work that ends only when it is cancelled.
+static std::function<void()> endless(const Progress& progress) {
+    while (true) {
+        progress.report(0.5, "working");
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+void TestDocument::savingDoesNotWaitForAJob() {
+    Bench bench;
+    bench.services.addModel(bench.path("small.gguf"), 3);
+    bench.open(bench.path("small.gguf"));
+    bench.settle();
+    for (const auto lane : {JobRunner::Priority::background, JobRunner::Priority::interactive})
+        bench.jobs.start("long", lane, endless);
+    QSignalSpy saved(bench.document.files(), &DocumentFiles::saved);
+    bench.document.files()->saveSession(QString::fromStdString(bench.path("work.h5")));
+    QVERIFY(saved.wait(1000));
+    bench.open(bench.path("work.h5.gguf")); // is missing
+    QTRY_COMPARE(bench.failed.count(), 1); // also at once
+    QVERIFY(!bench.jobs.isIdle());
+}
+
+void TestDocument::anotherModelCancelsTheJobsOfTheFirst() {
+    Bench bench;
+    bench.services.addModel(bench.path("first.gguf"), 3);
+    bench.services.addModel(bench.path("second.gguf"), 2);
+    bench.open(bench.path("first.gguf"));
+    bench.settle();
+    QSignalSpy cancelled(&bench.jobs, &JobRunner::cancelled);
+    bench.jobs.start("gradients", JobRunner::Priority::background, endless);
+    bench.jobs.start("ablation", JobRunner::Priority::background, endless);
+    bench.jobs.start("task", JobRunner::Priority::interactive, endless);
+    bench.services.opensSlowly = true;
+    bench.open(bench.path("second.gguf"));
+    QTest::qWait(50);
+    QCOMPARE(cancelled.count(), 0); // the first model stays whole until the second is read
+    bench.services.opensSlowly = false;
+    QTRY_COMPARE(cancelled.count(), 3);
+    bench.settle();
+    QCOMPARE(bench.document.session().model.name, "second.gguf");
+    QCOMPARE(bench.document.measurements()->state("gate_norm"), MetricState::done);
+}
+
+void TestDocument::exportThatIsCancelledIsSaid() {
+    Bench bench;
+    bench.services.addModel(bench.path("small.gguf"), 3);
+    Services services = bench.services.services();
+    services.exportModel = [](const Model&, const ExportTarget&, const ExportRequest&, const Progress& progress) {
+        endless(progress);
+        return std::string();
+    };
+    Document document(services, &bench.jobs);
+    QSignalSpy failed(&document, &Document::failed);
+    document.files()->open(QString::fromStdString(bench.path("small.gguf")));
+    QTRY_VERIFY(document.isOpen() && bench.jobs.isIdle());
+    document.masks()->setAttention({1}, AttentionCut::drop);
+    document.maskJobs()->exportModel("/tmp/pruned.gguf");
+    QTRY_VERIFY(!bench.jobs.isIdle());
+    document.files()->open(QString::fromStdString(bench.path("small.gguf")));
+    QTRY_COMPARE(failed.count(), 1);
+    QCOMPARE(failed.first().first().toString(),
+             QString("The export was cancelled. /tmp/pruned.gguf was not written."));
+}
+
+void TestDocument::masksAndProtectionComeBack() {
+    Bench bench;
+    bench.services.addModel(bench.path("small.gguf"), 3);
+    bench.open(bench.path("small.gguf"));
+    bench.settle();
+    MaskEditor& masks = *bench.document.masks();
+    masks.setHeadsCut({{0, 1}}, true);
+    masks.renameMask("sinks");
+    masks.duplicateMask();
+    masks.clearMask();
+    masks.renameMask("empty");
+    masks.duplicateMask();
+    masks.setHeadsCut({{2, 3}}, true);
+    masks.setCurrent(1);
+    Protection units;
+    units.protectLayer(masks.spec(), 0);
+    units.protectHead(masks.spec(), {1, 2});
+    masks.setProtected(units, "Protect");
+    const MaskState before = masks.state();
+    const std::string file = bench.path("work.h5");
+    bench.document.files()->saveSession(QString::fromStdString(file));
+    bench.settle();
+    bench.services.sessions[file] = bench.services.written.at(file);
+    bench.open(file);
+    QTRY_COMPARE(bench.opened.count(), 2);
+    bench.settle();
+    QCOMPARE(masks.state().masks.size(), before.masks.size());
+    for (std::size_t i = 0; i < before.masks.size(); ++i) {
+        QCOMPARE(masks.state().masks[i].name, before.masks[i].name);
+        QVERIFY(masks.state().masks[i].record->mask == before.masks[i].record->mask);
+    }
+    QCOMPARE(masks.state().current, std::size_t{1});
+    QVERIFY(masks.isProtected() == units);
+    QVERIFY(!bench.document.isModified());
+    QVERIFY(!masks.undoStack()->canUndo());
+}
+
+void TestDocument::protectionThatCannotBeReadIsSaid() {
+    Bench bench;
+    const auto model = bench.services.addModel(bench.path("small.gguf"), 3);
+    bench.services.addSession(bench.path("work.h5"), model->card());
+    bench.services.sessions[bench.path("work.h5")].view["masks.protected"] = "7.1";
+    bench.open(bench.path("work.h5"));
+    bench.settle();
+    QVERIFY(bench.document.isOpen());
+    QVERIFY(bench.document.masks()->isProtected().empty());
+    QVERIFY(bench.noticed.first().first().toString().startsWith("The session's protected units cannot be read: "));
 }
 
 void TestDocument::closingWhileMeasuringIsQuick() {

@@ -2,6 +2,7 @@
 #include "widgets/jobs/job_runner.h"
 
 #include <QElapsedTimer>
+#include <QMap>
 #include <QSignalSpy>
 #include <QTest>
 #include <QThread>
@@ -50,6 +51,10 @@ private slots:
     void resultThatWaitsForDeliveryIsDroppedByCancel();
     void interactiveJobOvertakesBackground();
     void pausedBackgroundJobCanBeCancelled();
+    void savingWaitsForNothing();
+    void waitingJobsSayForWhat();
+    void cancelBelowSparesFiles();
+    void failedDeliveryIsAFailure();
     void destructionWhileBothLanesWorkTakesLessThanHalfASecond();
     void destructionDropsWaitingDeliveries();
 };
@@ -238,6 +243,76 @@ void TestJobRunner::pausedBackgroundJobCanBeCancelled() {
     QTRY_VERIFY(*interactive > 30);
     jobs.cancel(id);
     QVERIFY(cancelled.wait(500));
+}
+
+void TestJobRunner::savingWaitsForNothing() {
+    JobRunner jobs;
+    for (const Priority lane : {Priority::background, Priority::interactive, Priority::immediate, Priority::opening}) {
+        auto steps = counter();
+        jobs.start("long", lane, endless(steps));
+        jobs.start("waiting", lane, endless(counter()));
+        QTRY_VERIFY(*steps > 3);
+        auto saved = counter();
+        QElapsedTimer clock;
+        clock.start();
+        jobs.start("save", Priority::files, [saved](const Progress&) { return [saved] { ++*saved; }; });
+        QTRY_COMPARE(saved->load(), 1);
+        QVERIFY2(clock.elapsed() < 200, qPrintable(QString::number(clock.elapsed())));
+    }
+}
+
+void TestJobRunner::waitingJobsSayForWhat() {
+    JobRunner jobs;
+    QMap<quint64, QStringList> said;
+    connect(&jobs, &JobRunner::waiting, &jobs, [&](quint64 id, const QString& title) { said[id] << title; });
+    auto steps = counter();
+    auto enough = std::make_shared<std::atomic<bool>>(false);
+    const auto first = jobs.start("gradients", Priority::background, endless(steps));
+    const auto second = jobs.start("ablation", Priority::background, endless(counter()));
+    QTRY_COMPARE(said[second], QStringList("gradients"));
+    QVERIFY(!said.contains(first));
+    jobs.start("edit", Priority::interactive, endless(counter(), enough));
+    QTRY_COMPARE(said[first], QStringList("edit"));
+    QTRY_COMPARE(said[second].last(), QString("edit"));
+    *enough = true;
+    QTRY_COMPARE(said[first].last(), QString()); // it goes on
+    QTRY_COMPARE(said[second].last(), QString("gradients"));
+    jobs.cancel(first);
+    QTRY_COMPARE(said[second].last(), QString());
+}
+
+void TestJobRunner::cancelBelowSparesFiles() {
+    JobRunner jobs;
+    QSignalSpy cancelled(&jobs, &JobRunner::cancelled);
+    QSignalSpy finished(&jobs, &JobRunner::finished);
+    auto steps = counter();
+    auto enough = std::make_shared<std::atomic<bool>>(false);
+    jobs.start("gradients", Priority::background, endless(counter()));
+    jobs.start("edit", Priority::interactive, endless(counter()));
+    jobs.start("map", Priority::immediate, endless(counter()));
+    const auto saving = jobs.start("save", Priority::files, endless(steps, enough));
+    QTRY_VERIFY(*steps > 3);
+    jobs.cancelBelow(Priority::opening);
+    QTRY_COMPARE(cancelled.count(), 3);
+    *enough = true;
+    QTRY_VERIFY(jobs.isIdle());
+    QCOMPARE(finished.count(), 1);
+    QCOMPARE(finished.first().first().toULongLong(), saving);
+}
+
+void TestJobRunner::failedDeliveryIsAFailure() {
+    JobRunner jobs;
+    QSignalSpy failed(&jobs, &JobRunner::failed);
+    QSignalSpy finished(&jobs, &JobRunner::finished);
+    const auto id = jobs.start("first", Priority::background, [](const Progress&) {
+        return [] { throw Error("cannot be shown", "gate_norm"); };
+    });
+    jobs.start("second", Priority::background, [](const Progress&) { return [] {}; });
+    QTRY_COMPARE(finished.count(), 1);
+    QCOMPARE(failed.count(), 1);
+    QCOMPARE(failed.first().at(0).toULongLong(), id);
+    QCOMPARE(failed.first().at(1).toString(), QString("gate_norm: cannot be shown"));
+    QVERIFY(jobs.isIdle());
 }
 
 void TestJobRunner::destructionWhileBothLanesWorkTakesLessThanHalfASecond() {

@@ -2,6 +2,7 @@
 #include "tests/support/fake_services.h"
 #endif
 
+#include "analysis/masks/mask_algebra.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
@@ -58,6 +59,7 @@
 #include <QTreeWidget>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -163,6 +165,12 @@ private slots:
     void modelIsOpenedByDroppingIt();
     void labelsShowTextAsItIs();
     void otherFilesAreNotTaken();
+    void droppingReadsNoFile();
+    void maskIsOpenedByDroppingIt();
+    void maskLeadsToItsModel();
+    void maskThatIsNoneIsRefused();
+    void editsWhileAModelOpensAreAskedAbout();
+    void unknownMetricIsOnlyShown();
     void errorsStayUntilDismissed();
     void failedOpeningLeadsBackToTheWelcomePage();
     void cancelledOpeningLeadsBackToTheWelcomePage();
@@ -384,6 +392,147 @@ void TestMainWindow::otherFilesAreNotTaken() {
     const Program program;
     QVERIFY(!drop(program.window.get(), program.folder.filePath("letter.odt")));
     QVERIFY(program.jobs.isIdle());
+}
+
+void TestMainWindow::droppingReadsNoFile() {
+    Program program;
+    const FakeModel model("/nowhere/small.gguf", 3);
+    program.services.addSession(program.path("work.h5"), model.card());
+    QVERIFY(drop(program.window.get(), QString::fromStdString(program.path("work.h5"))));
+    QCOMPARE(program.services.readsOfOwner.load(), 0);
+    program.settle();
+    QVERIFY(program.document.isOpen());
+    QCOMPARE(program.services.readsOfOwner.load(), 0);
+}
+
+void TestMainWindow::maskIsOpenedByDroppingIt() {
+    Program program;
+    program.openModel();
+    const QString file = QString::fromStdString(program.path("sinks.mask.json"));
+    PruningMask mask(program.document.spec());
+    setHeads(mask, std::array{HeadId{1, 2}}, false);
+    program.services.masks[file.toStdString()] = {mask, "small.gguf", {}, {}, {}};
+    QVERIFY(drop(program.window.get(), file));
+    program.settle();
+    MaskEditor& masks = *program.document.masks();
+    QCOMPARE(masks.state().masks.size(), 2U);
+    QCOMPARE(masks.state().edited().name, "sinks");
+    QVERIFY(masks.isCut({1, 2}));
+    program.window->open(file); // as by Ctrl+O, or in the list of recent files
+    program.settle();
+    QCOMPARE(masks.state().masks.size(), 3U);
+    QVERIFY(!program.find<QMessageBox>("unsaved")); // nothing is lost
+}
+
+void TestMainWindow::maskLeadsToItsModel() {
+    Program program;
+    program.openModel(); // and is a recent file from now on
+    const QString file = QString::fromStdString(program.path("sinks.mask.json"));
+    PruningMask mask(program.document.spec());
+    setHeads(mask, std::array{HeadId{1, 2}}, false);
+    Program next;
+    next.services.masks[file.toStdString()] = {mask, "small.gguf", {}, {}, {}};
+    next.services.addModel(program.path("small.gguf"), 3);
+    next.services.addModel(next.path("other.gguf"), 3);
+    next.services.cached = {{"org/Small.gguf", next.path("other.gguf"), 1, 0},
+                            {"org/large", next.path("large.gguf"), 1, 0}};
+    next.window->open(file);
+    next.settle();
+    auto* bar = next.find<MessageBar>();
+    QCOMPARE(bar->text(), QString("sinks.mask.json is a mask of small.gguf. Open that model to see it."));
+    QStringList choices;
+    QToolButton* first = nullptr;
+    for (QToolButton* button : bar->findChildren<QToolButton*>())
+        if (button->isVisible()) {
+            choices << button->text();
+            first = first ? first : button;
+        }
+    QCOMPARE(choices, (QStringList{"Open small.gguf", "Open other.gguf", "Choose a file…", "Choose a folder…",
+                                   "Not now"}));
+    QTest::mouseClick(first, Qt::LeftButton);
+    next.settle();
+    QTRY_VERIFY(next.jobs.isIdle() && next.document.isOpen());
+    QCOMPARE(next.document.session().model.path, program.path("small.gguf"));
+    QTRY_VERIFY(next.document.masks()->isCut({1, 2}));
+    QCOMPARE(next.document.masks()->state().edited().name, "sinks");
+}
+
+void TestMainWindow::maskThatIsNoneIsRefused() {
+    Program program;
+    program.window->open(QString::fromStdString(program.path("letter.json")));
+    program.settle();
+    QVERIFY(program.find<MessageBar>()->text().contains("letter.json: is no mask"));
+    QVERIFY(program.find<WelcomePage>()->isVisible());
+}
+
+void TestMainWindow::editsWhileAModelOpensAreAskedAbout() {
+    Program program;
+    program.openModel();
+    program.services.addModel(program.path("second.gguf"), 2);
+    MaskEditor& masks = *program.document.masks();
+    masks.setHeadsCut({{0, 1}}, true);
+    const auto answer = [&](QMessageBox::StandardButton button) {
+        QTRY_VERIFY(program.find<QMessageBox>("unsaved"));
+        auto* question = program.find<QMessageBox>("unsaved");
+        QVERIFY(question->text().contains("opening second.gguf"));
+        question->button(button)->click();
+        QTRY_VERIFY(!program.find<QMessageBox>("unsaved"));
+    };
+    const auto openSlowly = [&](bool edits) {
+        program.services.opensSlowly = true;
+        program.window->open(QString::fromStdString(program.path("second.gguf")));
+        answer(QMessageBox::Discard);
+        QVERIFY(program.document.files()->isOpening());
+        if (edits)
+            masks.setHeadsCut({{1, 2}}, true);
+        program.services.opensSlowly = false;
+    };
+    openSlowly(true); // the edit was not part of what was discarded
+    answer(QMessageBox::Cancel);
+    program.settle();
+    QCOMPARE(program.document.session().model.name, "small.gguf");
+    QVERIFY(masks.isCut({0, 1}) && masks.isCut({1, 2}));
+    masks.undoStack()->undo();
+    openSlowly(true);
+    answer(QMessageBox::Discard);
+    program.settle();
+    QCOMPARE(program.document.session().model.name, "second.gguf");
+
+    program.openModel();
+    masks.setHeadsCut({{0, 1}}, true);
+    openSlowly(false); // discarded once: that is enough
+    program.settle();
+    QVERIFY(!program.find<QMessageBox>("unsaved"));
+    QCOMPARE(program.document.session().model.name, "second.gguf");
+}
+
+void TestMainWindow::unknownMetricIsOnlyShown() {
+    Program program;
+    const auto model = program.services.addModel(program.path("small.gguf"), 3);
+    program.services.addSession(program.path("work.h5"), model->card());
+    static const MetricInfo foreign{"later_norm", "norm of a later version", "A norm",          "n", "", "", Scope::head,
+                                    Needs::forward, PruneFirst::high, CutUnit::head, {}};
+    Session& session = program.services.sessions[program.path("work.h5")];
+    MetricResult result = session.results.front();
+    result.request = {&foreign, {{"key", "3"}}};
+    session.results.push_back(result);
+    program.window->open(QString::fromStdString(program.path("work.h5")));
+    program.settle();
+    QVERIFY(program.document.model());
+    auto* tree = program.find<MetricList>()->findChild<QTreeWidget*>();
+    QVERIFY2(rowsOf(tree).last().startsWith("later_norm:key=3|F"), qPrintable(rowsOf(tree).last()));
+    tree->setCurrentItem(tree->topLevelItem(tree->topLevelItemCount() - 1));
+    auto* measure = program.find<MetricList>()->findChild<QPushButton*>();
+    QVERIFY(!measure->isEnabled());
+    auto* box = program.find<HeadsView>()->findChild<QComboBox*>();
+    QVERIFY(box->currentText().contains("norm of a later version"));
+    QCOMPARE(program.find<HeadsView>()->currentFigure().cells(2, 3), 12.0);
+    program.document.measurements()->measure({result.request});
+    QVERIFY(program.jobs.isIdle());
+    QVERIFY(program.find<MessageBar>()->text().contains("does not know later_norm:key=3"));
+    program.document.measurements()->measure(parseMetricRequests("weights")); // beside it the others work
+    program.settle();
+    QCOMPARE(program.document.measurements()->state("gate_norm"), MetricState::done);
 }
 
 void TestMainWindow::errorsStayUntilDismissed() {

@@ -2,13 +2,11 @@
 
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
-#include "widgets/document/mask_editor.h"
 
 #include <QCryptographicHash>
 #include <QDateTime>
 #include <QDir>
 #include <QFileInfo>
-#include <QThreadPool>
 #include <QTimer>
 #include <QUuid>
 
@@ -52,6 +50,7 @@ Autosave::Autosave(Document* document, const QString& folder, QObject* parent)
     , m_folder(folder)
     , m_pause(new QTimer(this)) {
     m_pause->setSingleShot(true);
+    m_writer.setMaxThreadCount(1);
     connect(m_pause, &QTimer::timeout, this, &Autosave::write);
     connect(document, &Document::opened, this, [this] {
         forget();
@@ -60,13 +59,12 @@ Autosave::Autosave(Document* document, const QString& folder, QObject* parent)
     connect(document->files(), &DocumentFiles::recovered, this, [this](const QString& path) { m_recovered << path; });
     connect(document, &Document::sessionPathChanged, this, &Autosave::watchSession);
     connect(document, &Document::modifiedChanged, this, [this] { m_document->isModified() ? noteChange() : forget(); });
-    connect(document, &Document::evaluationsChanged, this, &Autosave::noteChange);
-    for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
-        connect(document->masks(), change, this, &Autosave::noteChange);
+    for (auto change : {&Document::evaluationsChanged, &Document::changed})
+        connect(document, change, this, &Autosave::noteChange);
 }
 
 Autosave::~Autosave() {
-    QThreadPool::globalInstance()->waitForDone();
+    m_writer.waitForDone();
     m_writing = false;
     forget(); // the user was asked about unsaved changes before
 }
@@ -106,14 +104,15 @@ void Autosave::write() {
     m_writing = true;
     Session session = m_document->unsaved();
     session.view[originalSession] = m_document->sessionPath().toStdString();
-    QThreadPool::globalInstance()->start([this, path = ownPath().toStdString(),
-                                          writeSession = m_document->services().writeSession,
-                                          session = std::move(session)] {
+    m_writer.start([this, path = ownPath().toStdString(), writeSession = m_document->services().writeSession,
+                    session = std::move(session)] {
         QString error;
         try {
             writeSession(session, path);
         } catch (const std::exception& failure) {
             error = failure.what();
+        } catch (...) {
+            error = tr("unknown error");
         }
         QMetaObject::invokeMethod(
             this, [this, error] { written(error); }, Qt::QueuedConnection);

@@ -4,6 +4,7 @@
 #include <QLockFile>
 #include <QObject>
 #include <QStringList>
+#include <QThreadPool>
 
 #include <list>
 #include <memory>
@@ -25,7 +26,7 @@ struct Leftover {
 
 /// Writes masks and evaluations into the user's state folder within a second of a change, and removes the file when
 /// they are saved or discarded. Also reports that the session is open in another window. Lives on the GUI thread; files
-/// are written on the global thread pool.
+/// are written on a thread of its own.
 class Autosave : public QObject {
     Q_OBJECT
 
@@ -62,6 +63,7 @@ private:
     Document* m_document;
     QString m_folder;
     QTimer* m_pause;
+    QThreadPool m_writer; ///< one thread
     QElapsedTimer m_sinceChange; ///< since the first change that is not written
     QString m_path;              ///< file that this program writes; empty before the first write
     std::unique_ptr<QLockFile> m_lock;

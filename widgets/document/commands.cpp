@@ -260,7 +260,7 @@ void CommandCopier::start(std::function<Found(const MaskRecord&)> find) {
                 finish(found);
         };
     };
-    m_own.insert(m_jobs->start(tr("Looking for a mask file"), JobRunner::Priority::interactive, work));
+    m_own.insert(m_jobs->start(tr("Looking for a mask file"), JobRunner::Priority::files, work));
 }
 
 void CommandCopier::finish(const Found& found) {

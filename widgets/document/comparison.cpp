@@ -58,7 +58,7 @@ void Comparison::openReference(const QString& path) {
         opened.session = std::make_shared<const Session>(std::move(session));
         return [this, opened = std::move(opened)]() mutable { adopt(std::move(opened)); };
     };
-    m_running[m_jobs->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work)] =
+    m_running[m_jobs->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::opening, work)] =
         true;
 }
 
@@ -76,10 +76,9 @@ void Comparison::adopt(Opened opened) {
     if (!m_model)
         return;
     std::vector<MetricRequest> wanted; // the others only on request
-    for (const std::string& id : m_document->measurements()->resultIds())
-        for (MetricRequest& request : parseMetricRequests(id))
-            if (request.info->needs == Needs::weights)
-                wanted.push_back(std::move(request));
+    for (MetricRequest& request : m_document->measurements()->requests())
+        if (request.info->needs == Needs::weights && Measurements::canMeasure(request))
+            wanted.push_back(std::move(request));
     measure(wanted);
 }
 

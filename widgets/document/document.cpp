@@ -1,5 +1,6 @@
 #include "widgets/document/document.h"
 
+#include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/metrics/usual_request.h"
 #include "widgets/document/comparison.h"
@@ -17,8 +18,13 @@ namespace secateur {
 
 namespace {
 
-/// The entry of the session's view that names the masks in the list of the editor.
-constexpr const char* editedMasks = "masks";
+// Entries of the session's view.
+constexpr const char* editedMasks = "masks";            ///< names of the masks in the editor's list, one per line
+constexpr const char* currentMask = "masks.current";    ///< the line of the current mask
+constexpr const char* protectedUnits = "masks.protected"; ///< Protection::text(); missing = none
+
+/// In front of the name of a mask that keeps all: the session does not store it.
+constexpr char wholeMark = '\t';
 
 } // namespace
 
@@ -29,7 +35,7 @@ Document::Document(Services services, JobRunner* jobs, QObject* parent)
     , m_masks(new MaskEditor(this))
     , m_measurements(new Measurements(this, m_session, jobs))
     , m_files(new DocumentFiles(this, jobs))
-    , m_maskJobs(new MaskJobs(this))
+    , m_maskJobs(new MaskJobs(this, jobs))
     , m_comparison(new Comparison(this, jobs)) {
     for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
         connect(m_masks, change, this, &Document::noteChange);
@@ -54,6 +60,7 @@ JobRunner::Id Document::start(const QString& title, JobRunner::Priority priority
 
 void Document::adopt(Opened opened) {
     ++m_generation;
+    m_jobs->cancelBelow(JobRunner::Priority::opening);
     m_measurements->abandon();
     m_session = std::move(opened.session);
     m_model = std::move(opened.model);
@@ -69,14 +76,47 @@ void Document::adopt(Opened opened) {
         m_measurements->measure(openingRequests(spec()));
 }
 
+/// A session holds every mask that was measured; the list of the editor is stored apart.
 void Document::adoptMasks() {
-    // A session holds every mask that was measured; the list of the editor is stored apart.
-    const std::vector<std::string> listed = split(m_session.view[editedMasks], '\n');
-    std::vector<NamedMask> masks;
-    for (const SessionMask& mask : m_session.masks)
-        if (m_session.view[editedMasks].empty() || std::ranges::find(listed, mask.name) != listed.end())
-            masks.push_back({mask.name, std::make_shared<const MaskRecord>(mask.record)});
-    m_masks->reset(spec(), std::move(masks));
+    MaskState state;
+    const auto add = [&state](const std::string& name, MaskRecord record) {
+        state.masks.push_back({name, std::make_shared<const MaskRecord>(std::move(record))});
+        state.current = state.masks.size() - 1;
+    };
+    const std::string listed = storedView(editedMasks);
+    if (listed.empty())
+        for (const SessionMask& mask : m_session.masks)
+            add(mask.name, mask.record);
+    std::optional<std::size_t> current;
+    for (const std::string& line : split(listed, '\n')) {
+        const auto stored = std::ranges::find(m_session.masks, line, &SessionMask::name);
+        if (line.starts_with(wholeMark))
+            add(line.substr(1), {PruningMask(spec()), {}, {}, {}, {}});
+        else if (stored != m_session.masks.end())
+            add(line, stored->record);
+        if (!state.masks.empty() && line == storedView(currentMask))
+            current = state.current;
+    }
+    state.current = current.value_or(state.current);
+    state.isProtected = std::make_shared<const Protection>(storedProtection());
+    m_masks->reset(spec(), std::move(state));
+}
+
+std::string Document::storedView(const std::string& name) const {
+    const auto stored = m_session.view.find(name);
+    return stored == m_session.view.end() ? std::string() : stored->second;
+}
+
+Protection Document::storedProtection() {
+    const std::string stored = storedView(protectedUnits);
+    if (stored.empty())
+        return {};
+    try {
+        return Protection::parse(stored, spec());
+    } catch (const Error& error) {
+        emit noticed(tr("The session's protected units cannot be read: %1").arg(error.what()));
+        return {};
+    }
 }
 
 void Document::setModel(std::shared_ptr<const Model> model, const std::string& path) {
@@ -94,18 +134,25 @@ void Document::setSaved(const QString& path, const std::string& fingerprint, qui
 
 Session Document::snapshot() const {
     Session session = m_session;
-    adoptNames(session, m_masks->state().masks, m_services.maskDigest);
-    std::vector<std::string> names;
-    for (const NamedMask& mask : m_masks->state().masks) {
-        if (mask.record->mask.keepsAll() && mask.record->note.empty())
+    const MaskState& state = m_masks->state();
+    adoptNames(session, state.masks, m_services.maskDigest);
+    std::vector<std::string> lines;
+    for (const NamedMask& mask : state.masks) {
+        if (mask.record->mask.keepsAll() && mask.record->note.empty()) {
+            lines.push_back(wholeMark + mask.name);
             continue;
+        }
         MaskRecord record = *mask.record;
         record.modelName = session.model.name;
         record.fingerprint = session.model.fingerprint;
         std::string digest = m_services.maskDigest(record.mask);
-        names.push_back(add(session, SessionMask{mask.name, std::move(digest), std::move(record)}));
+        lines.push_back(add(session, SessionMask{mask.name, std::move(digest), std::move(record)}));
     }
-    session.view[editedMasks] = join(names, "\n");
+    session.view[editedMasks] = join(lines, "\n");
+    session.view[currentMask] = lines.at(state.current);
+    session.view.erase(protectedUnits);
+    if (!state.isProtected->empty())
+        session.view[protectedUnits] = state.isProtected->text(spec());
     return session;
 }
 
@@ -229,6 +276,7 @@ void Document::setSessionPath(const QString& path) {
 void Document::noteChange() {
     ++m_revision;
     setModified(true);
+    emit changed();
 }
 
 void Document::setModified(bool modified) {

@@ -71,6 +71,8 @@ public:
     /// Sets the session with which results are compared; null = none.
     void setReference(std::shared_ptr<const Session> reference);
     void setView(const std::string& name, const std::string& value) { m_session.view[name] = value; }
+    /// An entry of the session's view; empty = there is none.
+    std::string storedView(const std::string& name) const;
     /// Makes the mask of an evaluation the current one: an equal mask of the list, or else a new one in the list.
     void restoreMask(const EvaluatedMask& mask);
     /// Compares the current mask with that of an evaluation, which is added to the list if the list lacks it.
@@ -89,7 +91,8 @@ public:
     Session unsaved() const;
 
     // For the parts.
-    /// Replaces the open session and model. A model without a session is measured at once.
+    /// Replaces the open session and model, and cancels the jobs of the old ones. A model without a session is measured
+    /// at once.
     void adopt(Opened opened);
     /// Sets the model of the open session when its checkpoint was found. @param path of the checkpoint
     void setModel(std::shared_ptr<const Model> model, const std::string& path);
@@ -112,6 +115,8 @@ signals:
     void evaluationsChanged();
     void sessionPathChanged();
     void modifiedChanged();
+    /// noteChange() was called.
+    void changed();
     /// A request of the user failed; the open session is unchanged.
     void failed(const QString& message);
     /// A notice for the user; not a failure.
@@ -121,6 +126,7 @@ private:
     void adoptMasks();
     /// Index in the list of the mask of an evaluation; nothing if the list lacks it.
     std::optional<std::size_t> listed(const EvaluatedMask& mask) const;
+    Protection storedProtection();
     void setSessionPath(const QString& path);
     void setModified(bool modified);
 

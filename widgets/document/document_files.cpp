@@ -3,11 +3,13 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
 
 #include <QFileInfo>
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,7 +91,9 @@ bool DocumentFiles::isModelFile(const QString& path) const {
 
 void DocumentFiles::open(const QString& path) {
     m_jobs->cancel(m_opening);
-    const auto work = [this, file = path.toStdString(), services = m_document->services()](const Progress& progress) {
+    const QString name = QFileInfo(path).fileName();
+    const auto work = [this, name, before = before(), file = path.toStdString(),
+                       services = m_document->services()](const Progress& progress) {
         Document::Opened opened;
         if (services.isSession(file)) {
             opened = readSession(services, file, progress);
@@ -98,28 +102,48 @@ void DocumentFiles::open(const QString& path) {
             opened.session.model = opened.model->card();
             opened.session.created = utcNow();
         }
-        return [this, opened = std::move(opened)]() mutable {
+        return [this, name, before, opened = std::move(opened)]() mutable {
             m_opening = 0;
-            m_document->adopt(std::move(opened));
+            replace(before, tr("opening %1").arg(name), std::move(opened));
         };
     };
-    m_opening =
-        m_document->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
+    m_opening = m_document->start(tr("Opening %1").arg(name), JobRunner::Priority::opening, work);
 }
 
 void DocumentFiles::recover(const QString& autosaved, const QString& session) {
     m_jobs->cancel(m_opening);
-    const auto work = [this, autosaved = autosaved.toStdString(), session = session.toStdString(),
+    const auto work = [this, before = before(), autosaved = autosaved.toStdString(), session = session.toStdString(),
                        services = m_document->services()](const Progress& progress) {
         Document::Opened opened = readAutosaved(services, autosaved, session, progress);
-        return [this, opened = std::move(opened), autosaved]() mutable {
+        return [this, before, opened = std::move(opened), autosaved]() mutable {
             m_opening = 0;
-            m_document->adopt(std::move(opened));
-            m_document->noteChange();
-            emit recovered(QString::fromStdString(autosaved));
+            replace(before, tr("restoring unsaved masks"), std::move(opened), [this, autosaved] {
+                m_document->noteChange();
+                emit recovered(QString::fromStdString(autosaved));
+            });
         };
     };
-    m_opening = m_document->start(tr("Restoring unsaved masks"), JobRunner::Priority::interactive, work);
+    m_opening = m_document->start(tr("Restoring unsaved masks"), JobRunner::Priority::opening, work);
+}
+
+DocumentFiles::Before DocumentFiles::before() const {
+    return {m_document->isModified(), m_document->masks()->state()};
+}
+
+void DocumentFiles::replace(const Before& before, const QString& action, Document::Opened opened,
+                            std::function<void()> then) {
+    const auto arrived = std::make_shared<Document::Opened>(std::move(opened)); // std::function copies
+    const auto adopt = [this, arrived, then = std::move(then)] {
+        m_document->adopt(std::move(*arrived));
+        if (then)
+            then();
+    };
+    const bool wasChanged =
+        m_document->isModified() && (!before.isModified || m_document->masks()->state() != before.masks);
+    if (wasChanged && m_question)
+        m_question(action, adopt);
+    else
+        adopt();
 }
 
 void DocumentFiles::locateModel(const QString& path) {
@@ -135,7 +159,7 @@ void DocumentFiles::locateModel(const QString& path) {
                 m_document->setModel(model, file);
         };
     };
-    m_document->start(tr("Checking %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
+    m_document->start(tr("Checking %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::opening, work);
 }
 
 void DocumentFiles::saveSession(const QString& path) {
@@ -152,7 +176,7 @@ void DocumentFiles::saveSession(const QString& path) {
         };
     };
     const QString title = tr("Saving %1").arg(QFileInfo(path).fileName());
-    m_saving.emplace(m_document->start(title, JobRunner::Priority::interactive, work), path);
+    m_saving.emplace(m_document->start(title, JobRunner::Priority::files, work), path);
 }
 
 void DocumentFiles::onFinished(quint64 job) {

@@ -91,14 +91,11 @@ MaskEditor::MaskEditor(QObject* parent)
     m_state.masks.push_back({tr("mask").toStdString(), recordOf({})});
 }
 
-void MaskEditor::reset(const ModelSpec& spec, std::vector<NamedMask> masks) {
+void MaskEditor::reset(const ModelSpec& spec, MaskState state) {
     m_spec = spec;
     m_compared.clear();
-    MaskState state;
-    state.masks = std::move(masks);
     if (state.masks.empty())
         state.masks.push_back({tr("mask").toStdString(), recordOf(PruningMask(spec))});
-    state.current = state.masks.size() - 1;
     show(state);
     m_undo.clear();
 }

@@ -27,8 +27,9 @@ class MaskEditor : public QObject {
 public:
     explicit MaskEditor(QObject* parent = nullptr);
 
-    /// Replaces all masks and removes all undo steps. @param masks of a session, which fit the model; may be empty
-    void reset(const ModelSpec& spec, std::vector<NamedMask> masks = {});
+    /// Replaces all masks and the protection, and removes all undo steps.
+    /// @param state of a session, which fits the model; without masks = one that keeps all
+    void reset(const ModelSpec& spec, MaskState state = {});
 
     const ModelSpec& spec() const { return m_spec; }
     const MaskState& state() const { return m_state; }

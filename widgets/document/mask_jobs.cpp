@@ -38,9 +38,16 @@ std::vector<std::string> sentencesOf(const Session& session, const std::string& 
 
 } // namespace
 
-MaskJobs::MaskJobs(Document* document)
+MaskJobs::MaskJobs(Document* document, JobRunner* jobs)
     : QObject(document)
-    , m_document(document) {}
+    , m_document(document) {
+    connect(jobs, &JobRunner::finished, this, [this](quint64 job) { m_exporting.erase(job); });
+    connect(jobs, &JobRunner::failed, this, [this](quint64 job) { m_exporting.erase(job); });
+    connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) {
+        if (const auto exporting = m_exporting.extract(job); !exporting.empty())
+            emit m_document->failed(tr("The export was cancelled. %1 was not written.").arg(exporting.mapped()));
+    });
+}
 
 void MaskJobs::openMask(const QString& path) {
     const auto work = [this, file = path.toStdString(), read = m_document->services().readMask,
@@ -59,7 +66,7 @@ void MaskJobs::openMask(const QString& path) {
                 emit m_document->noticed(QString::fromStdString(file + ": " + warning));
         };
     };
-    m_document->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
+    m_document->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::files, work);
 }
 
 void MaskJobs::saveMask(const QString& path) {
@@ -73,7 +80,7 @@ void MaskJobs::saveMask(const QString& path) {
         write(record, file);
         return [this, file] { emit maskSaved(QString::fromStdString(file)); };
     };
-    m_document->start(tr("Saving %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::interactive, work);
+    m_document->start(tr("Saving %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::files, work);
 }
 
 const ExportTarget* MaskJobs::exportTarget() const {
@@ -97,7 +104,8 @@ void MaskJobs::exportModel(const QString& path) {
         const std::string sentence = write(*model, *target, request, progress);
         return [this, sentence] { emit exported(QString::fromStdString(sentence)); };
     };
-    m_document->start(tr("Exporting %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::background, work);
+    const QString title = tr("Exporting %1").arg(QFileInfo(path).fileName());
+    m_exporting.emplace(m_document->start(title, JobRunner::Priority::background, work), path);
 }
 
 void MaskJobs::prune(const PruneRequest& request, const QString& action) {

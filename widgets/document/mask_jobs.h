@@ -1,8 +1,11 @@
 #pragma once
 
+#include "widgets/jobs/job_runner.h"
+
 #include <QObject>
 #include <QString>
 
+#include <map>
 #include <string>
 
 namespace secateur {
@@ -17,7 +20,7 @@ class MaskJobs : public QObject {
     Q_OBJECT
 
 public:
-    explicit MaskJobs(Document* document);
+    MaskJobs(Document* document, JobRunner* jobs);
 
     /// Adds the mask of a file to the list and makes it current. Fails for files of other kinds, and for masks of other
     /// models.
@@ -44,6 +47,7 @@ private:
                     const PruneResult& result);
 
     Document* m_document;
+    std::map<JobRunner::Id, QString> m_exporting; ///< for each job that exports, the path
 };
 
 } // namespace secateur

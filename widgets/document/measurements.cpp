@@ -53,6 +53,13 @@ Measurements::Measurements(Document* document, Session& session, JobRunner* jobs
     connect(jobs, &JobRunner::failed, this, &Measurements::end);
 }
 
+bool Measurements::canMeasure(const MetricRequest& request) {
+    const MetricInfo* known = findMetric(request.info->id);
+    return known && std::ranges::all_of(request.options, [&](const auto& option) {
+        return std::ranges::find(known->options, option.first, &OptionInfo::name) != known->options.end();
+    });
+}
+
 void Measurements::measure(const std::vector<MetricRequest>& requests) {
     if (!m_document->model()) {
         emit m_document->failed(
@@ -61,7 +68,10 @@ void Measurements::measure(const std::vector<MetricRequest>& requests) {
     }
     Running running;
     for (const MetricRequest& request : requests)
-        if (state(request.resultId()) != MetricState::computing)
+        if (!canMeasure(request))
+            emit m_document->failed(tr("This version of Secateur does not know %1, so it cannot measure it.")
+                                        .arg(QString::fromStdString(request.resultId())));
+        else if (state(request.resultId()) != MetricState::computing)
             running.requests.push_back(request);
     if (running.requests.empty())
         return;
@@ -280,21 +290,28 @@ std::vector<std::string> Measurements::otherKeys(const std::string& resultId) co
     return keys;
 }
 
-std::vector<std::string> Measurements::resultIds() const {
-    std::set<std::pair<std::size_t, std::string>> ids;
-    const auto insert = [&ids](const MetricRequest& request) {
-        const auto table = allMetrics();
-        const auto row = std::ranges::find(table, request.info);
-        ids.emplace(static_cast<std::size_t>(row - table.begin()), request.resultId());
+std::vector<MetricRequest> Measurements::requests() const {
+    const auto table = allMetrics();
+    std::map<std::pair<std::ptrdiff_t, std::string>, MetricRequest> found; // by row of the table and id
+    const auto insert = [&](const MetricRequest& request) {
+        const auto row = std::ranges::find(table, request.info->id, &MetricInfo::id) - table.begin();
+        found.try_emplace({row, request.resultId()}, request);
     };
     for (const MetricResult& result : m_session.results)
         insert(result.request);
     for (const auto& [job, running] : m_running)
         std::ranges::for_each(running.requests, insert);
-    std::vector<std::string> ordered;
-    for (const auto& [row, id] : ids)
-        ordered.push_back(id);
+    std::vector<MetricRequest> ordered;
+    for (auto& [place, request] : found)
+        ordered.push_back(std::move(request));
     return ordered;
+}
+
+std::vector<std::string> Measurements::resultIds() const {
+    std::vector<std::string> ids;
+    for (const MetricRequest& request : requests())
+        ids.push_back(request.resultId());
+    return ids;
 }
 
 } // namespace secateur

@@ -38,6 +38,9 @@ public:
     /// @param session of the document, to which new measurements are added
     Measurements(Document* document, Session& session, JobRunner* jobs);
 
+    /// Whether this version can measure a request. A session of another version may hold metrics and options that are
+    /// unknown here; they can be looked at only.
+    static bool canMeasure(const MetricRequest& request);
     /// Measures metrics in a background job. Values of a layer appear when it is estimated, and again when it is done.
     /// Leaves out metrics that are being computed already.
     void measure(const std::vector<MetricRequest>& requests);
@@ -62,7 +65,10 @@ public:
     /// The keys of all measurements of a result but the latest: in the order they were made, then those of the
     /// reference.
     std::vector<std::string> otherKeys(const std::string& resultId) const;
-    /// Ids of all results that are measured or being measured, in the order of the metric table, then by options.
+    /// Requests of all results that are measured or being measured, in the order of the metric table, then by options;
+    /// unknown metrics last.
+    std::vector<MetricRequest> requests() const;
+    /// The ids of requests().
     std::vector<std::string> resultIds() const;
 
     // For the document.

@@ -270,7 +270,7 @@ void GradientView::compute() {
             take(now, found);
         };
     };
-    m_job = m_jobs->start(tr("Gradients with %1 cut").arg(now->cut), JobRunner::Priority::interactive, work);
+    m_job = m_jobs->start(tr("Gradients with %1 cut").arg(now->cut), JobRunner::Priority::background, work);
     follow();
 }
 

@@ -52,7 +52,9 @@ std::optional<double> HeadsThreshold::markerOnBar() const {
 }
 
 bool HeadsThreshold::isOffered() const {
-    return m_scale != ScaleKind::withinLayer && end() != PruneFirst::neither && m_values.rows() == m_masks->spec().layers.size() && !m_values.empty();
+    const bool isKnown = m_metric.info && findMetric(m_metric.info->id); // no strategy ranks unknown metrics
+    return isKnown && m_scale != ScaleKind::withinLayer && end() != PruneFirst::neither &&
+           m_values.rows() == m_masks->spec().layers.size() && !m_values.empty();
 }
 
 /// After a change of the mask by anything else, the threshold no longer describes it.

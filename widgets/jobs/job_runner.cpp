@@ -31,16 +31,30 @@ constexpr int progressIntervalMs = 33;
 constexpr double leastFraction = 0.02;
 constexpr double leastSeconds = 0.3;
 
-constexpr std::size_t priorities = 3;
+constexpr std::size_t priorities = 5;
 
 double secondsLeft(double fraction, double seconds) {
     return fraction < leastFraction || seconds < leastSeconds ? -1 : seconds * (1 - fraction) / fraction;
+}
+
+/// The sentence of the exception that is being handled.
+std::string sentenceOfException() {
+    try {
+        throw;
+    } catch (const std::bad_alloc&) {
+        return "Not enough memory";
+    } catch (const std::exception& error) {
+        return error.what();
+    } catch (...) {
+        return "Failed with an unknown error";
+    }
 }
 
 } // namespace
 
 struct JobRunner::Job {
     Id id = 0;
+    QString title;
     Priority priority = Priority::background;
     Work work;
     std::stop_source stop;
@@ -51,6 +65,11 @@ struct JobRunner::Job {
     bool hasNews = false;
     SteadyClock::time_point began;
     Seconds waited{0}; ///< behind jobs of a higher priority
+    bool isQueued = true;
+    bool isPaused = false; ///< waits for jobs of a higher priority
+
+    // The runner's thread only:
+    QString waitsFor; ///< as waiting() said last
 };
 
 struct JobRunner::Outcome {
@@ -68,7 +87,8 @@ struct JobRunner::State {
     std::condition_variable_any changed;
     std::array<std::deque<std::shared_ptr<Job>>, priorities> queues; ///< by priority
     std::array<int, priorities> pending{};                           ///< queued or running, by priority
-    std::vector<Outcome> outcomes;
+    std::array<std::shared_ptr<Job>, priorities> running;            ///< by priority; null = none
+    std::deque<Outcome> outcomes;
 
     // The runner's thread only:
     std::map<Id, std::shared_ptr<Job>> jobs; ///< whose last signal has not been sent
@@ -83,7 +103,22 @@ struct JobRunner::State {
         return std::all_of(pending.begin() + static_cast<std::ptrdiff_t>(priority) + 1, pending.end(),
                            [](int count) { return count == 0; });
     }
+    const Job* blockerOf(const Job& job) const;
 };
+
+/// The job for which a job waits; null if it does not wait.
+const JobRunner::Job* JobRunner::State::blockerOf(const Job& job) const {
+    if (!job.isQueued && !job.isPaused)
+        return nullptr;
+    const auto own = static_cast<std::size_t>(job.priority);
+    for (std::size_t lane = priorities; lane-- > own;) {
+        const std::shared_ptr<Job> next = queues[lane].empty() ? nullptr : queues[lane].front();
+        const Job* first = running[lane] ? running[lane].get() : next.get();
+        if (first && first != &job)
+            return first;
+    }
+    return nullptr;
+}
 
 JobRunner::JobRunner(QObject* parent)
     : QObject(parent)
@@ -103,6 +138,7 @@ JobRunner::~JobRunner() {
 JobRunner::Id JobRunner::start(const QString& title, Priority priority, Work work) {
     auto job = std::make_shared<Job>();
     job->id = ++m_state->lastId;
+    job->title = title;
     job->priority = priority;
     job->work = std::move(work);
     m_state->jobs.emplace(job->id, job);
@@ -135,11 +171,14 @@ void JobRunner::cancel(Id id) {
 }
 
 void JobRunner::cancelAll() {
-    std::vector<Id> ids;
-    for (const auto& [id, job] : m_state->jobs)
-        ids.push_back(id);
-    for (Id id : ids)
+    for (const auto& [id, job] : std::map(m_state->jobs))
         cancel(id);
+}
+
+void JobRunner::cancelBelow(Priority priority) {
+    for (const auto& [id, job] : std::map(m_state->jobs))
+        if (job->priority < priority)
+            cancel(id);
 }
 
 bool JobRunner::isIdle() const {
@@ -156,10 +195,16 @@ void JobRunner::work(std::size_t lane, const std::stop_token& stop) {
                 return;
             job = queue.front();
             queue.pop_front();
+            job->isQueued = false;
             job->began = SteadyClock::now();
+            m_state->running[lane] = job;
         }
         Outcome outcome = run(*job);
         job->work = nullptr; // releases what the work held here, not on the GUI thread
+        {
+            const std::lock_guard lock(m_state->mutex);
+            m_state->running[lane] = nullptr;
+        }
         hand(std::move(outcome));
     }
 }
@@ -182,15 +227,9 @@ JobRunner::Outcome JobRunner::run(Job& job) {
         outcome.deliver = job.work(Progress(report, job.stop.get_token()));
     } catch (const Cancelled&) {
         outcome.end = Outcome::End::cancelled;
-    } catch (const std::bad_alloc&) {
-        outcome.end = Outcome::End::failed;
-        outcome.message = "Not enough memory";
-    } catch (const std::exception& error) {
-        outcome.end = Outcome::End::failed;
-        outcome.message = error.what();
     } catch (...) {
         outcome.end = Outcome::End::failed;
-        outcome.message = "Failed with an unknown error";
+        outcome.message = sentenceOfException();
     }
     return outcome;
 }
@@ -198,7 +237,9 @@ JobRunner::Outcome JobRunner::run(Job& job) {
 void JobRunner::waitForOthers(Job& job) {
     std::unique_lock lock(m_state->mutex);
     const auto from = SteadyClock::now();
+    job.isPaused = true;
     const bool free = m_state->changed.wait(lock, job.stop.get_token(), [&] { return m_state->mayRun(job.priority); });
+    job.isPaused = false;
     job.waited += SteadyClock::now() - from;
     if (!free)
         throw Cancelled();
@@ -222,33 +263,51 @@ bool JobRunner::event(QEvent* event) {
 }
 
 void JobRunner::deliver() {
-    std::vector<Outcome> outcomes;
-    {
-        const std::lock_guard lock(m_state->mutex);
-        outcomes.swap(m_state->outcomes);
-    }
-    for (Outcome& outcome : outcomes) {
-        const bool dropped = m_state->jobs.at(outcome.id)->stop.stop_requested();
-        m_state->jobs.erase(outcome.id);
-        if (dropped || outcome.end == Outcome::End::cancelled) {
-            emit cancelled(outcome.id);
-        } else if (outcome.end == Outcome::End::failed) {
-            emit failed(outcome.id, QString::fromStdString(outcome.message));
-        } else {
-            if (outcome.deliver)
-                outcome.deliver();
-            emit finished(outcome.id);
+    while (true) {
+        Outcome outcome;
+        {
+            const std::lock_guard lock(m_state->mutex);
+            if (m_state->outcomes.empty())
+                break;
+            outcome = std::move(m_state->outcomes.front());
+            m_state->outcomes.pop_front();
+        }
+        try {
+            end(std::move(outcome));
+        } catch (...) { // a slot threw: the other jobs end with the next event
+            QCoreApplication::postEvent(this, new QEvent(QEvent::User));
+            throw;
         }
     }
     if (m_state->jobs.empty() && m_state->timer != 0)
         killTimer(std::exchange(m_state->timer, 0));
 }
 
-void JobRunner::timerEvent(QTimerEvent* event) {
-    if (event->timerId() == m_state->timer)
-        reportProgress();
+void JobRunner::end(Outcome outcome) {
+    if (m_state->jobs.at(outcome.id)->stop.stop_requested())
+        outcome.end = Outcome::End::cancelled;
+    m_state->jobs.erase(outcome.id);
+    if (outcome.end == Outcome::End::finished && outcome.deliver) {
+        try {
+            outcome.deliver();
+        } catch (...) {
+            outcome.end = Outcome::End::failed;
+            outcome.message = sentenceOfException();
+        }
+    }
+    if (outcome.end == Outcome::End::cancelled)
+        emit cancelled(outcome.id);
+    else if (outcome.end == Outcome::End::failed)
+        emit failed(outcome.id, QString::fromStdString(outcome.message));
     else
-        QObject::timerEvent(event);
+        emit finished(outcome.id);
+}
+
+void JobRunner::timerEvent(QTimerEvent* event) {
+    if (event->timerId() != m_state->timer)
+        return QObject::timerEvent(event);
+    reportProgress();
+    reportWaiting();
 }
 
 void JobRunner::reportProgress() {
@@ -271,6 +330,21 @@ void JobRunner::reportProgress() {
     for (const News& item : news)
         emit progressed(item.id, item.fraction, QString::fromStdString(item.text),
                         secondsLeft(item.fraction, item.seconds));
+}
+
+void JobRunner::reportWaiting() {
+    std::vector<std::pair<Id, QString>> changes;
+    {
+        const std::lock_guard lock(m_state->mutex);
+        for (const auto& [id, job] : m_state->jobs) {
+            const Job* blocker = m_state->blockerOf(*job);
+            const QString title = blocker ? blocker->title : QString();
+            if (std::exchange(job->waitsFor, title) != title)
+                changes.emplace_back(id, title);
+        }
+    }
+    for (const auto& [id, title] : changes)
+        emit waiting(id, title);
 }
 
 } // namespace secateur

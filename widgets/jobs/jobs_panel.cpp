@@ -55,6 +55,11 @@ public:
         m_text->setText(secondsLeft < 0 ? text : text + QStringLiteral(" · ") + timeLeftText(secondsLeft));
     }
 
+    /// @param title of the job that this one waits for; empty = it goes on
+    void wait(const QString& title) {
+        m_text->setText(title.isEmpty() ? QString() : JobsPanel::tr("waits for %1").arg(title));
+    }
+
     void end(const QString& how, const QString& tip) {
         m_bar->hide();
         m_cancel->hide();
@@ -91,6 +96,8 @@ JobsPanel::JobsPanel(JobRunner* jobs, QWidget* parent)
     setAccessibleName(tr("Jobs"));
     connect(jobs, &JobRunner::started, this, &JobsPanel::add);
     connect(jobs, &JobRunner::progressed, this, &JobsPanel::update);
+    connect(jobs, &JobRunner::waiting, this,
+            [this](quint64 id, const QString& title) { m_rows.at(id)->wait(title); });
     connect(jobs, &JobRunner::finished, this, [this](quint64 id) { end(id, tr("done")); });
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 id) { end(id, tr("cancelled")); });
     connect(jobs, &JobRunner::failed, this,

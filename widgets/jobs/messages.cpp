@@ -60,6 +60,11 @@ void MessageBar::dismiss() {
     showFirst();
 }
 
+void MessageBar::retract(const QString& text) {
+    std::erase_if(m_messages, [&](const Message& message) { return message.text == text; });
+    showFirst();
+}
+
 void MessageBar::dismissAll() {
     std::erase_if(m_messages, [](const Message& message) { return message.choices.empty(); });
     showFirst();

@@ -31,6 +31,8 @@ public:
 
     void say(Kind kind, const QString& text, std::vector<Choice> choices = {});
     void dismiss();
+    /// Removes the message with this text, if it is there.
+    void retract(const QString& text);
     /// Dismisses all messages without choices.
     void dismissAll();
     /// The message on screen; empty = none.

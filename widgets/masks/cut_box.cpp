@@ -54,7 +54,7 @@ QString unitName(CutUnit unit) {
 bool canCutBy(const MetricInfo& metric) {
     try {
         unitOf(metric);
-        return metric.pruneFirst != PruneFirst::neither;
+        return metric.pruneFirst != PruneFirst::neither && findMetric(metric.id); // no strategy ranks unknown metrics
     } catch (const Error&) {
         return false;
     }

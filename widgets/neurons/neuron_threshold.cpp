@@ -80,7 +80,8 @@ void NeuronThreshold::setValues(const Matrix* values, const MetricRequest& metri
 }
 
 bool NeuronThreshold::isOffered() const {
-    return end() != PruneFirst::neither && m_values && !m_values->empty() &&
+    const bool isKnown = m_metric.info && findMetric(m_metric.info->id); // no strategy ranks unknown metrics
+    return isKnown && end() != PruneFirst::neither && m_values && !m_values->empty() &&
            m_values->rows() == m_masks->spec().layers.size();
 }
 

@@ -239,7 +239,8 @@ void MetricList::refresh() {
         if (m_document->isOpen())
             for (const std::string& id : m_document->measurements()->resultIds())
                 updateRow(QString::fromStdString(id));
-        const auto row = m_rows.find(current);
+        const auto known = m_rows.find(current);
+        const auto row = known == m_rows.end() ? m_rows.find(toQString(firstOfHeads()->id)) : known;
         m_tree->setCurrentItem(row->second.first);
         buildForm(row->second.second);
     }
@@ -259,15 +260,19 @@ void MetricList::addRow(const MetricRequest& request, QTreeWidgetItem* parent) {
 
 void MetricList::updateRow(const QString& resultId) {
     if (!m_rows.contains(resultId)) {
-        const MetricRequest request = parseMetricRequests(resultId.toStdString()).front();
-        addRow(request, m_rows.at(toQString(request.info->id)).first);
+        const auto measured = m_document->measurements()->requests();
+        const auto request = std::ranges::find(measured, resultId.toStdString(), &MetricRequest::resultId);
+        if (request == measured.end())
+            return;
+        const auto metric = m_rows.find(toQString(request->info->id)); // an unknown metric has a row of its own
+        addRow(*request, metric == m_rows.end() ? nullptr : metric->second.first);
         return;
     }
     QTreeWidgetItem* item = m_rows.at(resultId).first;
     updateMeasurements(resultId.toStdString());
     const MetricState state = m_document->measurements()->state(resultId.toStdString());
-    const bool isAlone = item->parent()->parent() && item->childCount() == 0;
-    if (state == MetricState::notComputed && isAlone) { // a variant whose measurement was cancelled
+    const bool isListed = !item->parent()->parent() && findMetric(m_rows.at(resultId).second.info->id);
+    if (state == MetricState::notComputed && !isListed && item->childCount() == 0) { // cancelled or forgotten
         m_rows.erase(resultId);
         delete item;
         return;
@@ -353,15 +358,17 @@ void MetricList::addOption(const OptionInfo& option, const MetricRequest& reques
 
 void MetricList::updateButton() {
     MetricState state = MetricState::notComputed;
+    const bool isKnown = findMetric(m_formInfo->id);
     try {
         state = m_document->measurements()->state(request().resultId());
     } catch (const UsageError&) { // incomplete input; reported by measure()
     }
     const bool isThere = state == MetricState::done || state == MetricState::stale;
     m_measure->setText(isThere ? tr("Measure again") : tr("Measure"));
-    m_measure->setEnabled(m_document->model() && state != MetricState::computing);
-    m_measure->setToolTip(m_document->isOpen() && !m_document->model() ? tr("Needs the checkpoint, which was not found")
-                                                                       : QString());
+    m_measure->setEnabled(m_document->model() && isKnown && state != MetricState::computing);
+    m_measure->setToolTip(!isKnown ? tr("Made by another version of Secateur; this one can only show it")
+                          : m_document->isOpen() && !m_document->model() ? tr("Needs the checkpoint, which was not found")
+                                                                         : QString());
 }
 
 void MetricList::openMenu(const QPoint& position) {
@@ -373,7 +380,7 @@ void MetricList::openMenu(const QPoint& position) {
     QMenu menu(this);
     QAction* measure = menu.addAction(m_measure->text(), this,
                                       [this, request = *row] { m_document->measurements()->measure({request}); });
-    measure->setEnabled(m_document->model() &&
+    measure->setEnabled(m_document->model() && Measurements::canMeasure(*row) &&
                         m_document->measurements()->state(row->resultId()) != MetricState::computing);
     if (const MetricResult* result = m_document->measurements()->result(key)) {
         const std::string other = parsed.key.empty() ? measurementKey(result->measurement) : parsed.key;

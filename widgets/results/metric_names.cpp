@@ -49,24 +49,27 @@ QString metricHelp(const MetricRequest& request) {
 }
 
 std::vector<KnownResult> knownResults(const Document& document) {
-    const std::vector<std::string> measured = document.measurements()->resultIds();
-    std::vector<KnownResult> known;
+    const std::vector<MetricRequest> measured = document.measurements()->requests();
+    std::vector<MetricRequest> requests;
     for (const MetricInfo* info : allMetrics()) {
-        std::vector<MetricRequest> requests{usualRequest(*info, document.spec())};
-        const std::map<std::string, std::string> usual = requests.front().options;
+        requests.push_back(usualRequest(*info, document.spec()));
+        const std::map<std::string, std::string> usual = requests.back().options;
         if (!usual.empty())
             requests.push_back({info, {}});
-        for (const std::string& id : measured)
-            for (MetricRequest& request : parseMetricRequests(id))
-                if (request.info->id == info->id && !request.options.empty() && request.options != usual)
-                    requests.push_back(std::move(request));
-        for (MetricRequest& request : requests) {
-            const std::string id = request.resultId();
-            std::vector<std::string> keys = document.measurements()->otherKeys(id);
-            keys.insert(keys.begin(), id);
-            for (const std::string& key : keys)
-                known.push_back({request, QString::fromStdString(key), resultTitle(document, request, key)});
-        }
+        for (const MetricRequest& request : measured)
+            if (request.info->id == info->id && !request.options.empty() && request.options != usual)
+                requests.push_back(request);
+    }
+    for (const MetricRequest& request : measured)
+        if (!findMetric(request.info->id))
+            requests.push_back(request);
+    std::vector<KnownResult> known;
+    for (const MetricRequest& request : requests) {
+        const std::string id = request.resultId();
+        std::vector<std::string> keys = document.measurements()->otherKeys(id);
+        keys.insert(keys.begin(), id);
+        for (const std::string& key : keys)
+            known.push_back({request, QString::fromStdString(key), resultTitle(document, request, key)});
     }
     return known;
 }

@@ -33,6 +33,7 @@ struct KnownResult {
 
 /// All metrics, and all measurements that the document has or computes; in the order of the metric table, of each
 /// metric first the usual request (usual_request.h), then default options, then others, the latest measurements first.
+/// Metrics of the session that this version does not know come last.
 std::vector<KnownResult> knownResults(const Document& document);
 QString resultTitle(const Document& document, const MetricRequest& request, const std::string& key);
 

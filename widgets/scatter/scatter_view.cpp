@@ -237,22 +237,21 @@ void ScatterView::correlate() {
         m_correlation = rankCorrelation(m_pairs.x.values(), m_pairs.y.values());
         return;
     }
-    if (m_isCorrelating)
+    if (m_correlating != 0)
         return;
-    m_isCorrelating = true;
     const auto work = [view = QPointer(this), pairs = m_pairs, revision = m_revision](const Progress&) {
         const RankCorrelation found = rankCorrelation(pairs.x.values(), pairs.y.values());
         return [view, found, revision] {
             if (!view)
                 return;
-            view->m_isCorrelating = false;
+            view->m_correlating = 0;
             if (revision != view->m_revision)
                 return view->refresh();
             view->m_correlation = found;
             view->showPoints();
         };
     };
-    m_jobs->start(tr("Rank correlation"), JobRunner::Priority::immediate, work);
+    m_correlating = m_jobs->start(tr("Rank correlation"), JobRunner::Priority::immediate, work);
 }
 
 ScatterLook ScatterView::look() const {

@@ -143,7 +143,7 @@ private:
     std::optional<RankCorrelation> m_correlation; ///< empty while it is computed
     quint64 m_revision = 0;                       ///< number of changes of the values
     bool m_isStale = true;                        ///< whether the values changed while the view was invisible
-    bool m_isCorrelating = false;
+    quint64 m_correlating = 0;                    ///< job that correlates; 0 = none
 };
 
 } // namespace secateur

@@ -109,6 +109,12 @@ void ScatterView::buildPages() {
 }
 
 void ScatterView::connectAll() {
+    connect(m_jobs, &JobRunner::cancelled, this, [this](quint64 job) {
+        if (job != m_correlating)
+            return;
+        m_correlating = 0;
+        refresh(); // other values may be shown by now
+    });
     connect(m_refresh, &QTimer::timeout, this, &ScatterView::refresh);
     connect(m_document, &Document::opened, this, &ScatterView::restore);
     connect(m_document, &Document::modelLocated, this, &ScatterView::refresh);

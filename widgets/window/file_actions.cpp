@@ -7,6 +7,7 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/mask_jobs.h"
 #include "widgets/jobs/messages.h"
+#include "widgets/window/mask_opening.h"
 #include "widgets/window/welcome_page.h"
 
 #include <QDir>
@@ -61,7 +62,7 @@ QString modelFilter(const Services& services) {
     QStringList patterns;
     for (const std::string& extension : services.modelExtensions)
         patterns << "*" + QString::fromStdString(extension);
-    return FileActions::tr("Models (%1);;All files (*)").arg(patterns.join(' '));
+    return FileActions::tr("Models and masks (%1 *.mask.json);;All files (*)").arg(patterns.join(' '));
 }
 
 QString withEnding(const QString& path, const char* ending) {
@@ -74,22 +75,30 @@ FileActions::FileActions(QMainWindow* window, Document* document, MessageBar* me
     : QObject(window)
     , m_window(window)
     , m_document(document)
-    , m_autosave(new Autosave(document, Autosave::stateFolder(), this)) {
+    , m_autosave(new Autosave(document, Autosave::stateFolder(), this))
+    , m_masks(new MaskOpening(document, messages, this)) {
     const auto tellSaved = [this](const QString& path) {
         m_window->statusBar()->showMessage(tr("Saved %1").arg(path), savedMs);
     };
     connect(document->maskJobs(), &MaskJobs::maskSaved, this, tellSaved);
     connect(document->files(), &DocumentFiles::saved, this, [this, tellSaved](const QString& path) {
         tellSaved(path);
-        rememberRecentFile(path);
+        rememberRecentFile(path, QString::fromStdString(m_document->session().model.name));
         if (const auto next = std::exchange(m_afterSave, nullptr))
             next();
     });
     connect(document, &Document::failed, this, [this] { m_afterSave = nullptr; });
     connect(document, &Document::opened, this, [this] {
         const QString session = m_document->sessionPath();
-        rememberRecentFile(session.isEmpty() ? QString::fromStdString(m_document->session().model.path) : session);
+        const ModelCard& model = m_document->session().model;
+        rememberRecentFile(session.isEmpty() ? QString::fromStdString(model.path) : session,
+                           QString::fromStdString(model.name));
     });
+    document->files()->askWith(
+        [this](const QString& action, std::function<void()> next) { askToSave(action, std::move(next)); });
+    connect(m_masks, &MaskOpening::modelWanted, this, &FileActions::open);
+    connect(m_masks, &MaskOpening::modelChoiceWanted, this, &FileActions::chooseModel);
+    connect(m_masks, &MaskOpening::folderChoiceWanted, this, &FileActions::chooseModelFolder);
     connect(m_autosave, &Autosave::failed, this, &FileActions::failed);
     connect(m_autosave, &Autosave::openElsewhere, messages, [messages](const QString& path) {
         messages->say(MessageBar::Kind::notice,
@@ -100,7 +109,9 @@ FileActions::FileActions(QMainWindow* window, Document* document, MessageBar* me
 
 void FileActions::offerLeftovers(MessageBar* messages) {
     for (const Leftover& leftover : m_autosave->leftovers()) {
-        const QString what = leftover.masks > 0 ? countOf(leftover.masks, "unsaved mask") : tr("Unsaved evaluations");
+        const QString what = leftover.masks > 0         ? countOf(leftover.masks, "unsaved mask")
+                             : leftover.evaluations > 0 ? tr("Unsaved evaluations")
+                                                        : tr("Unsaved settings");
         const QString text = tr("Secateur closed unexpectedly. %1 of %2 can be recovered.").arg(what, leftover.model);
         messages->say(MessageBar::Kind::notice, text,
                       {{tr("Restore"), [this, leftover] { recover(leftover); }},
@@ -116,6 +127,8 @@ void FileActions::recover(const Leftover& leftover) {
 }
 
 void FileActions::open(const QString& path) {
+    if (MaskOpening::isMaskFile(path))
+        return m_masks->open(path);
     askToSave(tr("opening %1").arg(QFileInfo(path).fileName()), [this, path] {
         m_document->files()->open(path);
         emit opening(path);
@@ -150,10 +163,11 @@ QString FileActions::openablePath(const QMimeData* data) const {
     if (urls.size() != 1 || !urls.first().isLocalFile())
         return {};
     const QFileInfo file(urls.first().toLocalFile());
-    return file.isDir() || m_document->files()->isModelFile(file.filePath()) ||
-                   m_document->services().isSession(file.filePath().toStdString())
-               ? file.filePath()
-               : QString();
+    const QString path = file.filePath();
+    const bool isSession = QStringList{"h5", "hdf5"}.contains(file.suffix().toLower());
+    const bool isOpenable =
+        isSession || m_document->files()->isModelFile(path) || MaskOpening::isMaskFile(path) || file.isDir();
+    return isOpenable ? path : QString();
 }
 
 void FileActions::listRecent(QMenu* menu) {
@@ -181,6 +195,7 @@ void FileActions::saveSessionAs(std::function<void()> next) {
 
 void FileActions::save(const QString& path, std::function<void()> next) {
     m_afterSave = std::move(next);
+    m_savedMasks = m_document->masks()->state();
     m_document->files()->saveSession(path);
 }
 
@@ -223,13 +238,22 @@ void FileActions::askToSave(const QString& action, std::function<void()> next) {
         QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
     question->setAttribute(Qt::WA_DeleteOnClose);
     question->setObjectName("unsaved");
-    connect(question, &QMessageBox::finished, this, [this, next = std::move(next)](int answer) {
+    connect(question, &QMessageBox::finished, this, [this, action, next = std::move(next)](int answer) {
         if (answer == QMessageBox::Save)
-            saveSession(next);
+            saveBefore(action, next);
         else if (answer == QMessageBox::Discard)
             next();
     });
     question->open();
+}
+
+void FileActions::saveBefore(const QString& action, std::function<void()> next) {
+    saveSession([this, action, next = std::move(next)] {
+        if (m_document->masks()->state() == m_savedMasks)
+            next();
+        else
+            askToSave(action, next);
+    });
 }
 
 bool FileActions::mayClose() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "analysis/masks/protection.h"
+
 #include <QObject>
 #include <QString>
 
@@ -13,6 +15,7 @@ namespace secateur {
 
 class Autosave;
 class Document;
+class MaskOpening;
 class MessageBar;
 struct Leftover;
 
@@ -25,14 +28,14 @@ public:
     /// @param messages bar in which recovery is offered
     FileActions(QMainWindow* window, Document* document, MessageBar* messages);
 
-    /// Opens a model or session; if there are unsaved changes, asks first.
+    /// Opens a model or session; if there are unsaved changes, asks first. Opens a mask of the open model as a new mask.
     void open(const QString& path);
     void chooseModel();
     void chooseModelFolder();
     void chooseSession();
     /// Chooses the checkpoint of an open session without one.
     void locateModel();
-    /// The path of a dropped model or session; empty for anything else.
+    /// The path of a dropped folder, model, session or mask; empty for anything else. Goes by the name: nothing is read.
     QString openablePath(const QMimeData* data) const;
     void listRecent(QMenu* menu);
 
@@ -57,12 +60,16 @@ private:
     void recover(const Leftover& leftover);
     /// Offers to save unsaved changes before an action; then calls `next`, unless the user cancels.
     void askToSave(const QString& action, std::function<void()> next);
+    /// Saves; if the masks were changed meanwhile, asks again before `next` is called.
+    void saveBefore(const QString& action, std::function<void()> next);
     void save(const QString& path, std::function<void()> next = {});
 
     QMainWindow* m_window;
     Document* m_document;
     Autosave* m_autosave;
+    MaskOpening* m_masks;
     std::function<void()> m_afterSave;
+    MaskState m_savedMasks; ///< when the last saving began
     bool m_closing = false; ///< whether the user saved or discarded changes in order to close
 };
 

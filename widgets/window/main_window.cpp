@@ -10,6 +10,7 @@
 #include "widgets/document/mask_jobs.h"
 #include "widgets/document/selection.h"
 #include "widgets/evaluations/evaluations_panel.h"
+#include "widgets/evaluations/extra_choice_keeper.h"
 #include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/heads/heads_view.h"
@@ -60,6 +61,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, const QSize& room, Q
     , m_live(new LiveEvaluation(document, jobs, {}, this))
     , m_copier(new CommandCopier(document, jobs, this))
     , m_messages(new MessageBar) {
+    new ExtraChoiceKeeper(document, m_live, this);
     setObjectName("MainWindow");
     qApp->installEventFilter(new PlainLabels(this));
     setAcceptDrops(true);

@@ -36,7 +36,7 @@ public:
     MainWindow(Document* document, JobRunner* jobs, const QSize& room = {1920, 1080}, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Opens a model or session; if there are unsaved changes, asks first.
+    /// Opens a model or session; if there are unsaved changes, asks first. Opens a mask of the open model as a new mask.
     void open(const QString& path);
     /// @param id as in ViewTabs::showTab()
     void showTab(const QString& id);
@@ -46,6 +46,8 @@ public:
     void goTo(HeadId head);
     /// Opens the filter with these conditions.
     void filterHeads(const QString& conditions);
+    /// Shows an error until it is dismissed, and logs it.
+    void fail(const QString& message);
     /// Sets the theme for this run only; the settings do not change.
     void setTheme(const QString& id);
     HeadsView* headsView() const;
@@ -73,7 +75,6 @@ private:
     void updateTitle();
     void followPicture();
     void notice(const QString& message);
-    void fail(const QString& message);
 
     Document* m_document;
     Selection* m_selection;

@@ -25,7 +25,9 @@ namespace secateur {
 
 namespace {
 
-constexpr auto recentKey = "recent"; ///< in the settings
+// In the settings.
+constexpr auto recentKey = "recent";
+constexpr auto recentModelsKey = "recent.models"; ///< name of the model by path
 constexpr qsizetype mostRecent = 10;
 constexpr qsizetype mostListed = 6;
 constexpr int mostCachedRows = 7; ///< before they scroll
@@ -55,16 +57,30 @@ QStringList recentFiles() {
     return files;
 }
 
-void rememberRecentFile(const QString& path) {
+QStringList recentFilesOf(const QString& model) {
+    const QVariantMap models = QSettings().value(recentModelsKey).toMap();
+    QStringList files = recentFiles();
+    files.removeIf([&](const QString& path) { return model.isEmpty() || models.value(path).toString() != model; });
+    return files;
+}
+
+void rememberRecentFile(const QString& path, const QString& model) {
     const QString absolute = QFileInfo(path).absoluteFilePath();
     QStringList files = recentFiles();
     files.removeAll(absolute);
     files.prepend(absolute);
-    QSettings().setValue(recentKey, files.mid(0, mostRecent));
+    files = files.mid(0, mostRecent);
+    const QVariantMap before = QSettings().value(recentModelsKey).toMap();
+    QVariantMap models;
+    for (const QString& file : files)
+        models[file] = file == absolute ? model : before.value(file);
+    QSettings().setValue(recentKey, files);
+    QSettings().setValue(recentModelsKey, models);
 }
 
 void forgetRecentFiles() {
     QSettings().remove(recentKey);
+    QSettings().remove(recentModelsKey);
 }
 
 CacheSearch::CacheSearch(Search search, QObject* parent)
@@ -74,7 +90,7 @@ CacheSearch::CacheSearch(Search search, QObject* parent)
 void CacheSearch::start() {
     if (!m_search || !m_runner.isIdle())
         return;
-    m_runner.start(tr("Looking for models"), JobRunner::Priority::interactive,
+    m_runner.start(tr("Looking for models"), JobRunner::Priority::files,
                    [this, search = m_search](const Progress& progress) {
                        return [this, models = search(progress)]() mutable {
                            m_models = std::move(models);
@@ -99,7 +115,7 @@ WelcomePage::WelcomePage(QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setSpacing(fontMetrics().height());
     column->addStretch(2);
-    column->addWidget(label(tr("Drop a model folder, a model file or a session here"), 1.5, false));
+    column->addWidget(label(tr("Drop a model folder, a model file, a session or a mask here"), 1.5, false));
     column->addLayout(makeButtons());
     column->addLayout(m_recent);
     column->addLayout(makeCachedList());

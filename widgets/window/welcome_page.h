@@ -22,7 +22,10 @@ class Document;
 
 /// Files that were opened last, newest first, kept in the settings. Files that no longer exist are left out.
 QStringList recentFiles();
-void rememberRecentFile(const QString& path);
+/// Those with a model of this name.
+QStringList recentFilesOf(const QString& model);
+/// @param model name of the model in the file
+void rememberRecentFile(const QString& path, const QString& model);
 void forgetRecentFiles();
 
 /// Looks for models in the Hugging Face cache on a separate thread, so that a slow disk delays neither the window nor
