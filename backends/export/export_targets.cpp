@@ -105,7 +105,8 @@ void put(const fs::path& file, const std::string& content) {
 }
 
 bool isOwnCard(const fs::path& card) {
-    return fs::is_regular_file(card) && isExportCard(contentOf(card));
+    const fs::path folder = card.parent_path();
+    return isExportCard(companionContent(folder.empty() ? "." : folder.string(), card.filename().string()));
 }
 
 /// Whether an export wrote a folder.
