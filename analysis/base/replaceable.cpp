@@ -51,11 +51,24 @@ bool isPdf(std::string_view content) {
     return content.starts_with("%PDF-");
 }
 
-/// A text whose first line lists columns. Every CSV file of Secateur has at least two.
+/// Number of columns in a line of CSV: commas inside quotes do not separate them.
+std::size_t columnsIn(std::string_view line) {
+    std::size_t columns = 1;
+    bool isQuoted = false;
+    for (const char c : line) {
+        isQuoted = isQuoted != (c == '"');
+        columns += c == ',' && !isQuoted ? 1 : 0;
+    }
+    return columns;
+}
+
+/// A text whose first two lines have the same number of columns, at least two.
 bool isCsv(std::string_view content) {
-    const std::string_view header = content.substr(0, content.find('\n'));
-    return holds(header, ",") && !holds(header, std::string_view("\0", 1)) && !isJsonObject(content) &&
-           !content.starts_with('[');
+    const std::size_t end = std::min(content.find('\n'), content.size());
+    const std::string_view rest = content.substr(std::min(end + 1, content.size()));
+    const std::size_t columns = columnsIn(content.substr(0, end));
+    return columns > 1 && !holds(content.substr(0, end), std::string_view("\0", 1)) && !isJsonObject(content) &&
+           (rest.empty() || columnsIn(rest.substr(0, rest.find('\n'))) == columns);
 }
 
 bool isFigureJson(std::string_view content) {

@@ -48,7 +48,7 @@ std::string escaped(char32_t code) {
 
 /// The character that begins at `at`, as it is shown. Moves `at` behind it.
 /// @param kept control characters that are not escaped
-std::string takeCharacter(std::string_view text, std::size_t& at, std::string_view kept = {}) {
+std::string takeCharacter(std::string_view text, std::size_t& at, std::string_view kept) {
     std::size_t broken = 0;
     const std::size_t length = validLength(text, at, broken);
     const std::string_view character = text.substr(at, length);
@@ -60,10 +60,19 @@ std::string takeCharacter(std::string_view text, std::size_t& at, std::string_vi
     return isUnsafe(code) && !isKept ? escaped(code) : std::string(character);
 }
 
-std::vector<std::string> shownCharacters(std::string_view text) {
+/// A whole text with escapes. @param kept as of takeCharacter()
+std::string escapedText(std::string_view text, std::string_view kept) {
+    std::string shown;
+    for (std::size_t at = 0; at < text.size();)
+        shown += takeCharacter(text, at, kept);
+    return shown;
+}
+
+/// The characters of a text that needs no escapes.
+std::vector<std::string> charactersOf(std::string_view text) {
     std::vector<std::string> characters;
     for (std::size_t at = 0; at < text.size();)
-        characters.push_back(takeCharacter(text, at));
+        characters.push_back(takeCharacter(text, at, {}));
     return characters;
 }
 
@@ -99,19 +108,16 @@ std::string withShortNames(const std::vector<std::string>& characters) {
 } // namespace
 
 std::string shownLine(std::string_view text) {
-    std::string line = withShortNames(shownCharacters(text));
+    std::string line = withShortNames(charactersOf(escapedText(text, {})));
     if (line.size() <= longestText)
         return line;
-    const std::vector<std::string> characters = shownCharacters(std::exchange(line, {}));
+    const std::vector<std::string> characters = charactersOf(std::exchange(line, {}));
     append(line, characters, 0, characters.size(), longestText);
     return line;
 }
 
 std::string shownText(std::string_view text) {
-    std::string shown;
-    for (std::size_t at = 0; at < text.size();)
-        shown += takeCharacter(text, at, "\n\t");
-    return shown;
+    return escapedText(text, "\n\t");
 }
 
 std::string markdownLine(std::string_view text) {

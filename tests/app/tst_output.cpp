@@ -103,10 +103,10 @@ private slots:
     void tablesAlignTheirColumns() {
         const Rows<3> rows{{"a", "1.5", "x"}, {"bcd", "-10.25", "yy"}, {"é", "3", ""}};
         QCOMPARE(Table({{"name"}, {"value", Align::point}, {"", Align::right}}, rows).text(),
-                 "name    value\n"
-                 "a         1.5    x\n"
-                 "bcd    -10.25   yy\n"
-                 "é        3\n");
+                 "name   value\n"
+                 "a       1.5    x\n"
+                 "bcd   -10.25  yy\n"
+                 "é       3\n");
         QCOMPARE(Table({{}, {}}, Rows<2>{{"a", "b"}, {"cc", "d"}}).text(), "a   b\ncc  d\n"); // no titles, no title line
         QCOMPARE(Table(2).text(), "\n\n");
         Table grown(2);
@@ -204,7 +204,7 @@ private slots:
     void longNamesAreShortened() {
         const Scratch scratch;
         const QString name(70'000, 'x');
-        scratch.write("m.json", "{\"secateur_mask\": 1, \"" + name.toUtf8() + "\": 2}");
+        scratch.write("m.json", "{\"secateur_mask\": 1, \"model\": {\"" + name.toUtf8() + "\": 2}}");
         const Outcome outcome = run({"mask", "show", scratch.path("m.json")});
         QCOMPARE(outcome.status, 1);
         QVERIFY2(outcome.error.size() < 1000 && outcome.error.contains("x…x"), qPrintable(outcome.error.left(1000)));

@@ -475,7 +475,7 @@ private slots:
         QVERIFY(!namesIn(scratch.path("out")).contains("stale.txt"));
         QDir().mkdir(scratch.path("out/more"));
         QVERIFY(refusal("out", true).contains("it holds other folders"));
-        QCOMPARE(namesIn(scratch.path()), (QStringList{"mine", "out", "source"}));
+        QCOMPARE(namesIn(scratch.path()), (QStringList{"mine", "model", "out", "source"}));
         QCOMPARE(contentOf(scratch.path("mine/thesis.tex")), "text");
     }
 

@@ -235,13 +235,13 @@ private slots:
 
     void aFailedWriteLeavesTheOldFile() {
         const Scratch scratch;
-        const std::string path = scratch.write("kept.csv", "layer,value\r\nold");
+        const std::string path = scratch.write("kept.csv", "layer,value\r\n0,1\r\n");
         {
             const AtomicFile abandoned(path, FileKind::csv);
             QFile half(QString::fromStdString(abandoned.path()));
             QVERIFY(half.open(QIODevice::WriteOnly) && half.write("new") == 3);
         }
-        QCOMPARE(contents(path), "layer,value\r\nold");
+        QCOMPARE(contents(path), "layer,value\r\n0,1\r\n");
         QCOMPARE(listing(scratch), QStringList{"kept.csv"});
         writeWhole(path, "new", FileKind::csv);
         QCOMPARE(contents(path), "new");
@@ -289,7 +289,7 @@ private slots:
 
     void linksAndPermissionsStayAsTheyWere() {
         const Scratch scratch;
-        const std::string path = scratch.write("real.csv", "layer,value\r\nold");
+        const std::string path = scratch.write("real.csv", "layer,value\r\n0,1\r\n");
         const auto mode = QFile::ReadOwner | QFile::WriteOwner | QFile::ReadUser | QFile::WriteUser;
         QVERIFY(QFile::setPermissions(QString::fromStdString(path), mode));
         QVERIFY(QFile::link("real.csv", scratch.path("link.csv")));

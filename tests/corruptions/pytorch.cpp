@@ -29,7 +29,7 @@ void addPrograms(Corruptions& rows) {
     row("os.system", start + global("os", "system") + tupleOf(text("true")) + "R.", foreign.arg("os.system"));
     row("by names on the stack", start + text("builtins") + text("eval") + "\x93.", foreign.arg("builtins.eval"));
     row("a name with a line break", start + text("torch\nos") + text("FloatStorage") + "\x93.",
-        foreign.arg("torch?os.FloatStorage"));
+        foreign.arg("torch\\nos.FloatStorage"));
     row("beside a tensor", dictionary(text("w") + global("posix", "system")), foreign.arg("posix.system"));
     row("a class of numpy", start + global("numpy.core.multiarray", "_reconstruct") + ".",
         foreign.arg("numpy.core.multiarray._reconstruct"));

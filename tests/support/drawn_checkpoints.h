@@ -10,7 +10,8 @@
 
 #include <random>
 
-/// Writes small decoders with drawn weights and a tokenizer of bytes, as a Hugging Face folder or as a GGUF file.
+/// Writes small decoders with drawn weights, as a Hugging Face folder with a tokenizer of words or as a GGUF file with one of
+/// bytes.
 namespace secateur::test {
 
 struct DrawnShape {
@@ -22,7 +23,7 @@ struct DrawnShape {
     static constexpr int hidden = 32;
     static constexpr int headDim = 4;
     static constexpr int ffn = 16;
-    static constexpr int vocab = 424; ///< the tokenizer has 421 tokens
+    static constexpr int vocab = 424; ///< at least the tokens of either tokenizer
 
     /// As `inspect --json` prints it.
     QByteArray structure() const {
@@ -77,6 +78,23 @@ inline QString byteTokenizer() {
     return SECATEUR_TEST_SOURCES "/tokenizers/byte-level/tokenizer.json";
 }
 
+/// A tokenizer whose tokens are words of the built-in text.
+inline QByteArray wordTokenizer() {
+    QFile text(SECATEUR_SOURCE_DIR "/resources/texts/calibration.txt");
+    if (!text.open(QIODevice::ReadOnly))
+        throw std::runtime_error("cannot read the built-in text");
+    nlohmann::json vocabulary{{"<unknown>", 0}};
+    for (const QByteArray& word : text.readAll().simplified().split(' '))
+        if (vocabulary.size() < DrawnShape::vocab && !vocabulary.contains(word.toStdString()))
+            vocabulary[word.toStdString()] = vocabulary.size();
+    const nlohmann::json tokenizer{
+        {"version", "1.0"},
+        {"added_tokens", nlohmann::json::array()},
+        {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
+        {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "<unknown>"}}}};
+    return QByteArray::fromStdString(tokenizer.dump());
+}
+
 /// Writes a folder with config.json, model.safetensors and tokenizer.json.
 inline void writeDrawnFolder(const Scratch& scratch, const QString& name, const DrawnShape& shape) {
     QDir().mkpath(scratch.path(name));
@@ -104,7 +122,7 @@ inline void writeDrawnFolder(const Scratch& scratch, const QString& name, const 
     }
     const QByteArray text = QByteArray::fromStdString(header.dump());
     scratch.write(name + "/model.safetensors", little<quint64>(static_cast<quint64>(text.size())) + text + data);
-    QFile::copy(byteTokenizer(), scratch.path(name + "/tokenizer.json"));
+    scratch.write(name + "/tokenizer.json", wordTokenizer());
 }
 
 inline QByteArrayList drawnGgufPairs(const DrawnShape& shape) {
