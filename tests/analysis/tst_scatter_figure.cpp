@@ -74,6 +74,7 @@ Evaluation scoredOn(const char* digest, std::size_t windows, std::size_t scored,
 Session scoredSession() {
     Session session = smallSession();
     session.model.spec.hidden = 16;
+    session.model.parameters = 20'000;
     for (const int layer : {0, 1}) {
         MaskRecord record{PruningMask(session.model.spec), {}, {}, {}, {}};
         LayerMask cut = record.mask.layer(layer);

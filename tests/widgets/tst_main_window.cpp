@@ -1046,7 +1046,7 @@ void TestMainWindow::commandsAreCopiedFromTheMenus() {
     program.document.masks()->setHeadsCut({{0, 1}}, true);
     program.action("Copy mask as command line")->trigger();
     program.settle();
-    const QString file = program.folder.filePath("s-mask.mask.json");
+    const QString file = program.folder.filePath("s-L0.H1.mask.json");
     QVERIFY2(program.find<MessageBar>()->text().contains(file), qPrintable(program.find<MessageBar>()->text()));
     QCOMPARE(QGuiApplication::clipboard()->text(), QString("secateur-cli mask show %1 --model %2").arg(file, model));
 }

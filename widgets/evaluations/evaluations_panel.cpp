@@ -14,7 +14,6 @@
 #include "widgets/plot/plot_axes.h"
 #include "widgets/results/text_combo.h"
 
-#include <QAction>
 #include <QCheckBox>
 #include <QClipboard>
 #include <QContextMenuEvent>
@@ -22,6 +21,7 @@
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -288,14 +288,21 @@ void EvaluationsPanel::buildTable() {
     m_table->horizontalHeader()->setHighlightSections(false);
     m_table->setEditTriggers(QAbstractItemView::EditKeyPressed);
     m_table->setAccessibleName(tr("Evaluations"));
-    auto* remove = new QAction(m_table);
-    remove->setShortcut(QKeySequence::Delete);
-    remove->setShortcutContext(Qt::WidgetShortcut);
-    m_table->addAction(remove);
-    connect(remove, &QAction::triggered, this, &EvaluationsPanel::removeRows);
+    m_table->installEventFilter(this);
     connect(m_table, &QTableView::doubleClicked, this,
             [this](const QModelIndex& index) { restore(m_sorted->mapToSource(index).row()); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &EvaluationsPanel::followRow);
+}
+
+/// Delete in the table removes rows, although elsewhere it cuts heads.
+bool EvaluationsPanel::eventFilter(QObject* watched, QEvent* event) {
+    const bool isKey = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
+    if (watched != m_table || !isKey || !static_cast<QKeyEvent*>(event)->matches(QKeySequence::Delete))
+        return QWidget::eventFilter(watched, event);
+    event->accept();
+    if (event->type() == QEvent::KeyPress)
+        removeRows();
+    return true;
 }
 
 void EvaluationsPanel::showChoice() {
