@@ -111,6 +111,8 @@ void LiveEvaluation::choose(const EvaluationChoice& choice) {
 
 void LiveEvaluation::reset() {
     abandon();
+    m_shown.reset();
+    m_state = State::idle; // until followMask(): signals of the parts below find no result
     m_done.clear();
     m_text.reset();
     if (!m_bench || m_bench->model != m_document->model())
