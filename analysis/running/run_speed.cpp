@@ -139,14 +139,15 @@ double stepSeconds(const Model& model, const Plan& plan, const Progress& progres
 }
 
 std::int64_t interactiveTokens(const RunSpeed& speed, const ModelSpec& spec) {
-    constexpr double interactiveSeconds = 60;
+    constexpr double mostSeconds = 180;
     constexpr std::int64_t least = 512;
     constexpr std::int64_t most = 8192;
     const int positions = positionsToTime(spec);
-    const double whole = runSeconds(speed, spec, PruningMask(spec), {most, positions, most});
-    if (whole <= interactiveSeconds)
-        return most;
-    return std::max(least, static_cast<std::int64_t>(interactiveSeconds / whole * static_cast<double>(most)));
+    const double secondsPerToken = runSeconds(speed, spec, PruningMask(spec), {most, positions, most}) / most;
+    std::int64_t tokens = most;
+    while (tokens > least && secondsPerToken * static_cast<double>(tokens) > mostSeconds)
+        tokens /= 2;
+    return tokens;
 }
 
 } // namespace secateur

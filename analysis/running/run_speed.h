@@ -40,8 +40,9 @@ double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoade
 /// twice if the plan is resident. 0 for models without an LM head. @throws Error as Runner; Cancelled
 double stepSeconds(const Model& model, const Plan& plan, const Progress& progress = {});
 
-/// The default number of tokens in interactive work: as many as a forward pass of the dense model takes in a minute,
-/// but between 512 and 8,192.
+/// The default number of tokens in interactive work: 8,192. If a forward pass of the dense model over them would take
+/// more than three minutes, half of that, a quarter and so on, but at least 512. Because these are powers of 2, the
+/// number seldom depends on what else the machine does.
 std::int64_t interactiveTokens(const RunSpeed& speed, const ModelSpec& spec);
 
 } // namespace secateur

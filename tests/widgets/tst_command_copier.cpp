@@ -295,13 +295,13 @@ void TestCommandCopier::evaluationsAreDrawnFromTheSession() {
     bench.masks().setHeadsCut({{0, 1}}, true);
     bench.measured();
     bench.save("s.h5");
-    const QString plot = "secateur-cli plot %1 --figure evaluations:mask=mask --out e.csv";
+    const QString plot = "secateur-cli plot %1 --figure evaluations:mask=L0.H1 --out e.csv";
     const Outcome drawn = inShell(plot.arg(bench.folder.path("s.h5")), bench.folder.path());
     QVERIFY2(drawn.status == 0, qPrintable(drawn.error));
     QFile csv(bench.folder.path("e.csv"));
     QVERIFY(csv.open(QIODevice::ReadOnly));
     const QByteArray lines = csv.readAll();
-    QVERIFY2(lines.contains("\r\ndense,dense,") && lines.contains("\r\nthis mask,mask,"), lines);
+    QVERIFY2(lines.contains("\r\ndense,dense,") && lines.contains("\r\nthis mask,L0.H1,"), lines);
     const Outcome ofModel = inShell(plot.arg("'a model'"), bench.folder.path());
     QCOMPARE(ofModel.status, 1);
     QVERIFY2(ofModel.error.contains("holds no mask"), qPrintable(ofModel.error));

@@ -1,6 +1,7 @@
 #include "widgets/evaluations/evaluations_panel.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "analysis/figures/evaluation_figure.h"
 #include "analysis/session/command_line.h"
@@ -13,6 +14,7 @@
 #include "widgets/plot/plot_axes.h"
 #include "widgets/results/text_combo.h"
 
+#include <QAction>
 #include <QCheckBox>
 #include <QClipboard>
 #include <QContextMenuEvent>
@@ -102,8 +104,8 @@ QString EvaluationScatter::text(std::size_t place) const {
     const auto line = [](const FigureAxis& axis, const std::string& value) {
         return QString::fromStdString(axis.label + ": " + value);
     };
-    return QStringList{name, line(figure().x, significant(series.positions[point->index], 5)),
-                       line(figure().y, withError(series.values[point->index], error))}
+    return QStringList{name, line(figure().x, shownNumber(series.positions[point->index], 5)),
+                       line(figure().y, shownWithError(series.values[point->index], error))}
         .join('\n');
 }
 
@@ -166,6 +168,11 @@ namespace {
 
 constexpr int mostTokens = 1'000'000'000;
 
+/// The chosen number of tokens as the field shows it; 0 = automatic.
+int fieldValue(const EvaluationChoice& choice) {
+    return static_cast<int>(std::min<std::int64_t>(choice.tokens.value_or(0), mostTokens));
+}
+
 QLabel* captionFor(const QString& text, QWidget* field) {
     auto* caption = new QLabel(text);
     caption->setBuddy(field);
@@ -213,9 +220,13 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     m_drawing->setInterval(0);
     connect(m_drawing, &QTimer::timeout, this, &EvaluationsPanel::drawScatter);
     // The table was connected before, so it is up to date here.
-    connect(document, &Document::opened, this, &EvaluationsPanel::refresh);
+    connect(document, &Document::opened, this, [this] {
+        m_removed.clear();
+        refresh();
+    });
     connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
+    connect(live, &LiveEvaluation::choiceChanged, this, &EvaluationsPanel::showChoice);
     connect(m_scatter, &EvaluationScatter::chosen, this, &EvaluationsPanel::showRow);
     connect(m_scatter, &EvaluationScatter::activated, this, [this](std::size_t place) {
         if (const int found = m_model->rowOf(place); found >= 0)
@@ -228,6 +239,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
 void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     m_tokens->setRange(0, mostTokens);
     m_tokens->setSpecialValueText(tr("automatic"));
+    m_tokens->setToolTip(tr("Maximum number of tokens of the text; automatic: 8,192, fewer for slow models"));
     m_tokens->setGroupSeparatorShown(true);
     m_tokens->setSingleStep(1024);
     m_tokens->setAccessibleName(tr("Tokens of the text"));
@@ -251,7 +263,8 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     row.addSpacing(8);
     row.addWidget(m_automatic);
     row.addWidget(now);
-    row.addWidget(extraButton(m_live, this));
+    m_extra = extraButton(m_live, this);
+    row.addWidget(m_extra);
     row.addStretch();
     connect(m_text, &TextCombo::chosen, this, &EvaluationsPanel::choose);
     connect(m_tokens, &QSpinBox::editingFinished, this, &EvaluationsPanel::choose);
@@ -273,7 +286,13 @@ void EvaluationsPanel::buildTable() {
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(m_table->fontMetrics().height() + 6);
     m_table->horizontalHeader()->setHighlightSections(false);
+    m_table->setEditTriggers(QAbstractItemView::EditKeyPressed);
     m_table->setAccessibleName(tr("Evaluations"));
+    auto* remove = new QAction(m_table);
+    remove->setShortcut(QKeySequence::Delete);
+    remove->setShortcutContext(Qt::WidgetShortcut);
+    m_table->addAction(remove);
+    connect(remove, &QAction::triggered, this, &EvaluationsPanel::removeRows);
     connect(m_table, &QTableView::doubleClicked, this,
             [this](const QModelIndex& index) { restore(m_sorted->mapToSource(index).row()); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &EvaluationsPanel::followRow);
@@ -282,7 +301,7 @@ void EvaluationsPanel::buildTable() {
 void EvaluationsPanel::showChoice() {
     const EvaluationChoice& choice = m_live->choice();
     m_text->setPath(QString::fromStdString(choice.text.path));
-    m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(choice.tokens.value_or(0), mostTokens)));
+    m_tokens->setValue(fieldValue(choice));
     m_window->setValue(choice.text.rules.window);
     m_automatic->setChecked(choice.isAutomatic);
 }
@@ -290,7 +309,8 @@ void EvaluationsPanel::showChoice() {
 void EvaluationsPanel::choose() {
     EvaluationChoice choice = m_live->choice();
     choice.text.path = m_text->path().toStdString();
-    choice.tokens = m_tokens->value() > 0 ? std::optional<std::int64_t>(m_tokens->value()) : std::nullopt;
+    if (m_tokens->value() != fieldValue(choice)) // which a number of a session may exceed
+        choice.tokens = m_tokens->value() > 0 ? std::optional<std::int64_t>(m_tokens->value()) : std::nullopt;
     choice.text.rules.window = m_window->value();
     choice.isAutomatic = m_automatic->isChecked();
     if (!(choice == m_live->choice()))
@@ -368,8 +388,50 @@ std::vector<int> EvaluationsPanel::rows(bool onlySelected) const {
     return rows.empty() && onlySelected ? this->rows(false) : rows;
 }
 
+void EvaluationsPanel::chooseExtra() {
+    m_extra->click();
+}
+
 void EvaluationsPanel::copyRows() {
     QGuiApplication::clipboard()->setText(m_model->toCsv(rows(true)));
+}
+
+void EvaluationsPanel::removeRows() {
+    std::vector<std::size_t> places;
+    for (int row = 0; row < m_sorted->rowCount(); ++row)
+        if (m_table->selectionModel()->isRowSelected(row))
+            places.push_back(m_model->place(m_sorted->mapToSource(m_sorted->index(row, 0)).row()));
+    if (!places.empty())
+        m_removed = m_document->removeEvaluations(std::move(places));
+}
+
+void EvaluationsPanel::returnRows() {
+    m_document->returnEvaluations(std::exchange(m_removed, {}));
+}
+
+/// Actions on the current row and on the selected rows.
+void EvaluationsPanel::fillRowMenu(QMenu& menu) {
+    const QModelIndex index = m_table->currentIndex();
+    const auto add = [&](const QString& text, bool isEnabled, auto act) {
+        menu.addAction(text, this, act)->setEnabled(isEnabled);
+    };
+    const bool isRow = index.isValid();
+    const bool isOfMask = isRow && current()->mask.digest != "dense";
+    add(tr("&Restore this mask"), isRow, [this, index] { restore(m_sorted->mapToSource(index).row()); });
+    add(tr("Co&mpare with the current mask"), isOfMask,
+        [this] { m_document->compareWithMask(EvaluatedMask(current()->mask)); });
+    add(tr("&Export…"), isOfMask && m_document->model(), [this, index] {
+        restore(m_sorted->mapToSource(index).row()); // exports are of the current mask
+        emit exportWanted();
+    });
+    add(tr("Re&name"), isOfMask,
+        [this, index] { m_table->edit(m_sorted->index(index.row(), EvaluationTable::nameColumn)); });
+    menu.addSeparator();
+    add(tr("&Delete rows"), m_table->selectionModel()->hasSelection(), [this] { removeRows(); });
+    add(tr("&Bring deleted rows back"), !m_removed.empty(), [this] { returnRows(); });
+    menu.addSeparator();
+    add(tr("Copy as command &line"), isRow, [this] { emit commandWanted(Evaluation(*current())); });
+    add(tr("&Copy rows as CSV"), true, [this] { copyRows(); });
 }
 
 void EvaluationsPanel::contextMenuEvent(QContextMenuEvent* event) {
@@ -377,14 +439,7 @@ void EvaluationsPanel::contextMenuEvent(QContextMenuEvent* event) {
     if (m_scatter->geometry().contains(m_scatter->parentWidget()->mapFrom(this, event->pos()))) {
         menu.addActions(m_actions->actions());
     } else {
-        const QModelIndex index = m_table->currentIndex();
-        QAction* restoreAction = menu.addAction(tr("&Restore this mask"), this,
-                                                [this, index] { restore(m_sorted->mapToSource(index).row()); });
-        restoreAction->setEnabled(index.isValid());
-        QAction* command =
-            menu.addAction(tr("Copy as command &line"), this, [this] { emit commandWanted(Evaluation(*current())); });
-        command->setEnabled(index.isValid());
-        menu.addAction(tr("&Copy rows as CSV"), this, &EvaluationsPanel::copyRows);
+        fillRowMenu(menu);
     }
     menu.exec(event->globalPos());
 }

@@ -13,10 +13,12 @@
 class QCheckBox;
 class QHBoxLayout;
 class QLabel;
+class QMenu;
 class QSortFilterProxyModel;
 class QSpinBox;
 class QTableView;
 class QTimer;
+class QToolButton;
 
 namespace secateur {
 
@@ -85,10 +87,18 @@ public:
     const Evaluation* current() const;
 
 public slots:
+    /// Opens the dialog *More measurements*.
+    void chooseExtra();
     /// Copies the selected rows, or all if none is selected, to the clipboard as CSV.
     void copyRows();
+    /// Removes the selected rows from the session.
+    void removeRows();
+    /// Adds the rows that were removed last again.
+    void returnRows();
 
 signals:
+    /// The user wants to export the model under the current mask.
+    void exportWanted();
     /// The user wants to copy the command that measures a row again.
     void commandWanted(const secateur::Evaluation& evaluation);
     /// The current row changed.
@@ -111,6 +121,7 @@ private:
     void showRow(std::size_t place);
     Figure currentFigure() const;
     void restore(int row);
+    void fillRowMenu(QMenu& menu);
     /// The table's rows in the order shown. @param onlySelected all rows if none is selected
     std::vector<int> rows(bool onlySelected) const;
 
@@ -126,6 +137,8 @@ private:
     QLabel* m_hint;
     EvaluationScatter* m_scatter;
     FigureActions* m_actions;
+    QToolButton* m_extra = nullptr;
+    std::vector<Evaluation> m_removed; ///< rows that were removed last
     QTimer* m_drawing; ///< collects several changes into one drawing
 };
 
