@@ -10,6 +10,7 @@
 #include "widgets/window/first_picture.h"
 #include "widgets/window/main_window.h"
 
+#include <QAbstractButton>
 #include <QMessageBox>
 #include <QTemporaryDir>
 

@@ -179,6 +179,8 @@ ExtraChoice LiveEvaluation::extraChoice() const {
 
 void LiveEvaluation::reset() {
     abandon();
+    m_shown.reset();
+    m_state = State::idle; // until followMask(): signals of the parts below find no result
     m_done.clear();
     m_text.reset();
     if (!m_bench || m_bench->model != m_document->model())
