@@ -18,6 +18,7 @@
 #include <QElapsedTimer>
 #include <QIcon>
 #include <QPointer>
+#include <QScreen>
 #include <QTimer>
 
 #include <algorithm>
@@ -187,7 +188,9 @@ int run(int count, char** values) {
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     JobRunner jobs;
     Document document(windowServices(), &jobs);
-    const QSize room = arguments.size.isValid() ? QSize(1 << 20, 1 << 20) : QGuiApplication::primaryScreen()->availableSize();
+    constexpr QSize frame(4, 40);
+    const QSize room =
+        arguments.size.isValid() ? arguments.size + frame : QGuiApplication::primaryScreen()->availableSize();
     MainWindow window(&document, &jobs, room);
     spdlog::default_logger()->sinks().push_back(std::make_shared<PanelSink>(window.log()));
     FirstPicture firstPicture(&document, window.headsView());

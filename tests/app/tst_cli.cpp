@@ -491,6 +491,28 @@ private slots:
         QCOMPARE(plot(QStringList{"heads"} + prompt).status, 2);
     }
 
+    void cutsOfAMaskFileAreMarked() {
+        const Scratch scratch;
+        const QString words = writeWordModel(scratch, "llama-gqa", 37);
+        const QString mask = writeMask(scratch, structureOf(words), R"([{"layer":1,"heads_cut":[0]}])");
+        const auto plot = [&](const QString& figure, const QString& out) {
+            return run({"plot", words, "--figure", figure, "--mask", mask, "--out", scratch.path(out), "--json"});
+        };
+        for (const char* figure : {"heads", "layers:metrics=gate_norm_head", "neurons", "scatter"}) {
+            const Outcome drawn = plot(figure, "f.json");
+            QVERIFY2(drawn.status == 0, qPrintable(drawn.error));
+            const QString command = QString::fromStdString(drawn.json().at("command").get<std::string>());
+            QVERIFY2(command.endsWith(" --mask " + mask), qPrintable(command));
+        }
+        const Outcome points = plot("scatter", "points.csv");
+        QCOMPARE(points.status, 0);
+        QFile csv(scratch.path("points.csv"));
+        QVERIFY(csv.open(QIODevice::ReadOnly));
+        QVERIFY(QString::fromUtf8(csv.readAll()).contains(QRegularExpression("\n1,0,[^,]+,[^,]+,0\r")));
+        QCOMPARE(plot("rank_difference", "r.csv").status, 2); // marks no cuts
+        QCOMPARE(plot("heads:scale=cubic", "r.csv").status, 2);
+    }
+
     void listsSayWhatThereIs() {
         const Json metrics = run({"list", "metrics", "--json"}).json();
         QCOMPARE(metrics.at("kind").get<std::string>(), "metrics");

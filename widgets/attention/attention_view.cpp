@@ -98,7 +98,7 @@ void AttentionView::build() {
     m_size->setAccessibleName(tr("Thumbnail size"));
     m_size->setToolTip(tr("Thumbnail size (Ctrl+wheel)"));
     m_size->setRange(smallestSide, largestSide);
-    m_size->setFixedWidth(fontMetrics().averageCharWidth() * 16);
+    m_size->setFixedWidth(fontMetrics().averageCharWidth() * 11);
     m_size->hide();
     m_title->setAccessibleName(tr("Head shown"));
     m_title->setTextFormat(Qt::RichText);

@@ -93,7 +93,7 @@ void HeadsView::buildControls(QHBoxLayout& row) {
     row.addWidget(label);
     row.addWidget(m_metric);
     m_metric->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // narrow windows too
-    m_metric->setMinimumContentsLength(16);
+    m_metric->setMinimumContentsLength(12);
     m_metric->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     m_metric->setMaximumWidth(fontMetrics().averageCharWidth() * 44);
     row.addSpacing(8);

@@ -225,7 +225,9 @@ void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotT
     const AxisRange range =
         described.range ? *described.range : fittingRange(figure.series, right, described.logarithmic);
     axis.setRange(range.lower, range.upper);
-    const int room = axis.parentPlot()->viewport().height() / 2;
+    const int height = axis.parentPlot()->viewport().height();
+    constexpr double shortLabel = 110; // of a low plot: not broken
+    const int room = std::max(height / 2, std::min(height * 7 / 10, theme.length(shortLabel)));
     axis.setLabel(brokenLabel(described.label, theme.font, room));
     axis.grid()->setVisible(!right);
 }

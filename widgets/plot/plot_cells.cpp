@@ -54,7 +54,7 @@ std::pair<int, int> shownTicks(const QCPAxis& axis, int count) {
 }
 
 QPen outlinePen(const PlotTheme& theme) {
-    return theme.pen(mixed(theme.background, theme.text, 0.35), 1);
+    return theme.pen(mixed(theme.background, theme.text, 0.35), 0.6);
 }
 
 } // namespace

@@ -28,13 +28,16 @@ QIcon iconOf(const QString& map) {
     return QPixmap::fromImage(image.scaled(96, 32));
 }
 
+/// @param text of the label; empty = none
 void addLabelled(QHBoxLayout& row, const QString& text, QComboBox* combo, const QString& name, const QString& help) {
-    auto* label = new QLabel(text);
-    label->setBuddy(combo);
+    if (!text.isEmpty()) {
+        auto* label = new QLabel(text);
+        label->setBuddy(combo);
+        row.addWidget(label);
+    }
     combo->setAccessibleName(name);
     combo->setToolTip(help);
     combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    row.addWidget(label);
     row.addWidget(combo);
 }
 
@@ -68,7 +71,7 @@ void ColourControls::build(const std::vector<ScaleKind>& scales) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(6);
-    addLabelled(*row, tr("&Colour"), m_colours, tr("Colour map"), tr("Colours, from low to high"));
+    addLabelled(*row, {}, m_colours, tr("Colour map"), tr("Colours, from low to high")); // its icons need no label
     m_colours->setIconSize({48, 12});
     for (const QString& id : colourMapIds())
         m_colours->addItem(iconOf(id), id, id);

@@ -175,6 +175,7 @@ void MetricList::build() {
     m_filter->setClearButtonEnabled(true);
     connect(m_filter, &QLineEdit::textChanged, m_tree, &MetricTree::filter);
     m_measure->setAccessibleName(tr("Measure the current metric with the options above"));
+    m_formTitle->setWordWrap(true); // the panel may be narrow
     m_form->setVerticalSpacing(3);
     m_form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
 

@@ -52,7 +52,7 @@ MetricTree::MetricTree(QWidget* parent)
     setUniformRowHeights(true);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setTextElideMode(Qt::ElideRight);
-    setIndentation(fontMetrics().averageCharWidth() * 2);
+    setIndentation(fontMetrics().averageCharWidth() * 3 / 2);
     setSizeAdjustPolicy(QAbstractScrollArea::AdjustToContents);
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
     viewport()->setAutoFillBackground(false); // one surface with the panel

@@ -203,7 +203,7 @@ void Panels::arrange(QDockWidget* card, QDockWidget* inspector, QDockWidget* mas
     const int character = m_window->fontMetrics().averageCharWidth();
     const int line = m_window->fontMetrics().height();
     for (QWidget* column : {card->widget(), m_metricsDock->widget()})
-        column->setMinimumWidth(character * 28);
+        column->setMinimumWidth(character * 30);
     m_window->resize(defaultSize.boundedTo(m_room));
     if (m_room.height() < roomForStack) {
         m_window->tabifyDockWidget(card, m_metricsDock);
@@ -211,7 +211,7 @@ void Panels::arrange(QDockWidget* card, QDockWidget* inspector, QDockWidget* mas
         m_metricsDock->raise();
         mask->raise();
     }
-    m_window->resizeDocks({card, inspector}, {character * 31, character * 33}, Qt::Horizontal);
+    m_window->resizeDocks({card, inspector}, {character * 35, character * 33}, Qt::Horizontal);
     m_window->resizeDocks({card, m_metricsDock}, {line * 11, line * 30}, Qt::Vertical);
     m_window->resizeDocks({inspector, mask}, {line * 12, line * 28}, Qt::Vertical);
     m_window->resizeDocks({evaluations}, {line * (m_room.height() < roomForStack ? 7 : 10)}, Qt::Vertical);
