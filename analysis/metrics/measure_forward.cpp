@@ -273,8 +273,8 @@ public:
         };
         steps.finished = [&](std::size_t batch, const at::Tensor& output) {
             // Numbers that are not finite in any layer make those after it so.
-            if (m_notFinite.empty() && !isFinite(output))
-                m_notFinite = notFiniteText(m_model, m_run.plan, {&m_batches.batches[batch], 1}, progress.part(0, 0));
+            if (m_notFinite.text.empty() && !isFinite(output))
+                m_notFinite = findNotFinite(m_model, m_run.plan, {&m_batches.batches[batch], 1}, progress.part(0, 0));
             if (m_run.plan.isResident())
                 finishBatch(batch);
         };
@@ -289,7 +289,9 @@ public:
     }
 
     std::vector<MetricResult> take(bool isWhole) {
-        for (int layer = 0; m_run.plan.isResident() && layer < m_model.spec().layerCount(); ++layer)
+        // Layers that were filled one by one did not know of numbers that are not finite below them.
+        const bool isFilled = !m_run.plan.isResident() && m_notFinite.text.empty();
+        for (int layer = 0; !isFilled && layer < m_model.spec().layerCount(); ++layer)
             fill(layer);
         warn();
         MeasuredData data;
@@ -346,15 +348,16 @@ private:
 
     void fill(int layer) {
         const auto row = static_cast<std::size_t>(layer);
+        const bool isDefined = m_notFinite.text.empty() || layer <= m_notFinite.layer;
         for (std::size_t request = 0; request < m_requests.size(); ++request) {
             MetricResult& result = m_results[request];
             const AttentionValues found = m_observer.values(request, layer, m_sums[row]);
             const std::vector<std::size_t> columns = columnsOf(m_requests[request], m_observer.kept(layer));
             for (std::size_t i = 0; i < result.overLengths.size(); ++i)
-                place(found.values[i], columns, result.overLengths[i].row(row));
-            place(found.values.back(), columns, result.values.row(row));
+                place(found.values[i], columns, result.overLengths[i].row(row), isDefined);
+            place(found.values.back(), columns, result.values.row(row), isDefined);
             for (std::size_t i = 0; i < result.features.size(); ++i)
-                place(found.features[i], columns, result.features[i].values.row(row));
+                place(found.features[i], columns, result.features[i].values.row(row), isDefined);
         }
     }
 
@@ -363,10 +366,12 @@ private:
             m_layerDone({request, layer, m_results[request].values.row(static_cast<std::size_t>(layer)), {}});
     }
 
+    /// @param isDefined whether the layer's input was finite
     static void place(const std::vector<double>& values, const std::vector<std::size_t>& columns,
-                      std::span<double> row) {
+                      std::span<double> row, bool isDefined) {
         for (std::size_t i = 0; i < std::min(values.size(), columns.size()); ++i)
-            row[columns[i]] = std::isfinite(values[i]) ? values[i] : std::numeric_limits<double>::quiet_NaN();
+            row[columns[i]] =
+                isDefined && std::isfinite(values[i]) ? values[i] : std::numeric_limits<double>::quiet_NaN();
     }
 
     std::string stopText(const MeasuredData& data) const {
@@ -392,7 +397,7 @@ private:
     std::int64_t m_sequences = 0;
     bool m_hasValues = false;
     int m_layersDone = 0;
-    std::string m_notFinite; ///< says where numbers that are not finite begin; empty = nowhere
+    NotFinite m_notFinite; ///< where numbers that are not finite begin
 };
 
 void ForwardWalk::warn() {
@@ -404,8 +409,8 @@ void ForwardWalk::warn() {
         pass.undirected += m_sums[layer].parts[0].at(TokenSum::undirected);
     }
     for (MetricResult& result : m_results) {
-        if (!m_notFinite.empty())
-            result.warnings.push_back(m_notFinite);
+        if (!m_notFinite.text.empty())
+            result.warnings.push_back(m_notFinite.text);
         if (const auto& metric = std::get<ForwardMetric>(result.request.info->computation); metric.notes)
             for (std::string& note : metric.notes(pass, result.request))
                 result.warnings.push_back(std::move(note));

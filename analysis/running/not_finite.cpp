@@ -39,19 +39,21 @@ std::string sentenceOf(const std::string& place, const std::vector<std::string>&
 }
 
 /// The same for one batch, without the output head.
-std::string notFiniteStream(const Model& model, const Plan& plan, const Batch& batch, const Progress& progress) {
+NotFinite notFiniteStream(const Model& model, const Plan& plan, const Batch& batch, const Progress& progress) {
     if (std::ranges::any_of(batch.firstPosition, [](int first) { return first > 0; }))
         return {}; // it continues texts that are in a cache
     at::Tensor stream = model.runner().embed(plan, batch);
     if (!isFinite(stream))
-        return sentenceOf("the embedding of the text is not finite",
-                          weightsNotFinite(model, -1, WeightName::embedding, WeightName::embeddingProjectionBias));
+        return {sentenceOf("the embedding of the text is not finite",
+                           weightsNotFinite(model, -1, WeightName::embedding, WeightName::embeddingProjectionBias)),
+                -1};
     for (int layer = 0; layer < model.spec().layerCount(); ++layer) {
         progress.check();
         stream = model.runner().runLayer(plan, layer, stream, batch);
         if (!isFinite(stream))
-            return sentenceOf(fmt::format("the output of layer {} is the first that is not finite", layer),
-                              weightsNotFinite(model, layer, WeightName::attentionNorm, WeightName::mlpPostNormBias));
+            return {sentenceOf(fmt::format("the output of layer {} is the first that is not finite", layer),
+                               weightsNotFinite(model, layer, WeightName::attentionNorm, WeightName::mlpPostNormBias)),
+                    layer};
     }
     return {};
 }
@@ -62,12 +64,13 @@ bool isFinite(const at::Tensor& values) {
     return std::isfinite(values.sum(at::kDouble).item<double>());
 }
 
-std::string notFiniteText(const Model& model, const Plan& plan, std::span<const Batch> batches,
-                          const Progress& progress) {
+NotFinite findNotFinite(const Model& model, const Plan& plan, std::span<const Batch> batches,
+                        const Progress& progress) {
     for (const Batch& batch : batches)
-        if (std::string text = notFiniteStream(model, plan, batch, progress); !text.empty())
-            return text;
-    return join(weightsNotFinite(model, -1, WeightName::finalNorm, WeightName::classifierBias), ", ");
+        if (NotFinite found = notFiniteStream(model, plan, batch, progress); !found.text.empty())
+            return found;
+    return {join(weightsNotFinite(model, -1, WeightName::finalNorm, WeightName::classifierBias), ", "),
+            model.spec().layerCount()};
 }
 
 } // namespace secateur

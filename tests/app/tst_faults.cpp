@@ -54,19 +54,22 @@ struct Ending {
     QString error;  ///< empty = it worked
 };
 
-/// What one work says: nothing, or the sentence that a user sees.
+/// Returns what was said without an exception, usually nothing.
 using Work = std::function<std::string()>;
 
-std::string sentenceOf(const std::function<void()>& work) {
+/// The sentence that a user sees of a failure; empty if there is none. @param begin makes calls fail from there on
+std::string sentenceOf(const std::function<void()>& begin, const Work& work) {
     try {
-        work();
-        return {};
+        begin();
+        return work();
     } catch (const Error& error) {
         return error.what();
     } catch (const std::bad_alloc&) {
         return "there is not enough memory";
     } catch (const std::exception& error) {
         return std::string("\nnot an Error: ") + error.what();
+    } catch (...) {
+        return "\nan unknown exception";
     }
 }
 
@@ -78,8 +81,7 @@ Ending inChild(const std::function<void()>& begin, const Work& work, const std::
     const pid_t child = ::fork();
     if (child == 0) {
         ::alarm(120);
-        begin();
-        const std::string said = work();
+        const std::string said = sentenceOf(begin, work);
         const std::string answer = std::to_string(end()) + "|" + said;
         const bool isTold = ::write(ends[1], answer.data(), answer.size()) == std::ssize(answer);
         ::_exit(isTold ? 0 : 1);
@@ -94,6 +96,13 @@ Ending inChild(const std::function<void()>& begin, const Work& work, const std::
     ::waitpid(child, &status, 0);
     const qsizetype bar = answer.indexOf('|');
     return {status != 0 || bar < 0, answer.left(bar).toLong(), QString::fromUtf8(answer.mid(bar + 1))};
+}
+
+Work writing(const Writer& writer, const std::string& folder, int generation) {
+    return [&writer, folder, generation] {
+        writer.write(folder, generation);
+        return std::string();
+    };
 }
 
 /// A folder with the files of one generation, and all generations of a writer.
@@ -252,8 +261,7 @@ void TestFaults::filesAreWholeAfterAFaultOfTheDisk() {
                 files.putInto(folder);
                 const std::string path = folder.path().toStdString();
                 const Ending ending = inChild([&, kind = kind] { failAtCall(path, kind, call, lasting); },
-                                              [&] { return sentenceOf([&] { writer.write(path, generation); }); },
-                                              stopFailing);
+                                              writing(writer, path, generation), stopFailing);
                 calls = ending.calls;
                 const bool mayLeave = kind == CallKind::remove;
                 const QString wrong = files.wrong(folder.path(), ending, generation, mayLeave);
@@ -270,26 +278,19 @@ void TestFaults::filesAreWholeAfterAFailedAllocation() {
     QFETCH(int, generation);
     const Writer& writer = ownWriter();
     const Generations files(writer);
-    long all = 1;
+    const auto endingOf = [&](const QTemporaryDir& folder, long number) {
+        files.putInto(folder);
+        return inChild([number] { failAtAllocation(number); },
+                       writing(writer, folder.path().toStdString(), generation), stopFailingAllocations);
+    };
+    const long all = endingOf(QTemporaryDir(), 0).calls;
+    QVERIFY(all > 1);
     for (int i = 1; i <= 2 * faults(); ++i, ++m_faults) {
         const long number = i <= faults() ? i : std::uniform_int_distribution<long>(1, all)(m_random);
         if (number > all)
             continue;
         const QTemporaryDir folder;
-        files.putInto(folder);
-        const std::string path = folder.path().toStdString();
-        const Ending ending = inChild([&] { failAtAllocation(number); },
-                                      [&] { return sentenceOf([&] { writer.write(path, generation); }); },
-                                      stopFailingAllocations);
-        if (i == 1) {
-            const QTemporaryDir whole;
-            files.putInto(whole);
-            const std::string there = whole.path().toStdString();
-            all = inChild([] { failAtAllocation(0); },
-                          [&] { return sentenceOf([&] { writer.write(there, generation); }); }, stopFailingAllocations)
-                      .calls;
-            QVERIFY(all > 1);
-        }
+        const Ending ending = endingOf(folder, number);
         const QString wrong = files.wrong(folder.path(), ending, generation, false);
         QVERIFY2(wrong.isEmpty(),
                  qPrintable(QString("allocation %1 of %2: %3").arg(number).arg(all).arg(wrong)));
@@ -305,11 +306,11 @@ void TestFaults::nothingTakesItsNameBeforeItIsOnTheDisk() {
     const std::string path = folder.path().toStdString();
     const Ending ending = inChild([&] { watchSyncs(path); },
                                   [&] {
-                                      const std::string error = sentenceOf([&] { writer.write(path, generation); });
+                                      writer.write(path, generation);
                                       std::string names;
                                       for (const std::string& name : renamedBeforeSync())
                                           names += name + " ";
-                                      return error + names;
+                                      return names;
                                   },
                                   [] { return 0L; });
     QVERIFY(!ending.hasCrashed);
