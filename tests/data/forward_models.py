@@ -80,7 +80,7 @@ def llama_cases():
         "mistral": Case(*decoder("mistral", **sizes(18, 2, 6, 3, 4, 23, 31), **plain, sliding_window=5), 108),
         "mistral-full": Case(*decoder("mistral", **sizes(16, 2, 4, 1, 6, 19, 29), **plain, sliding_window=None), 109,
                              architecture="llama", fields=base),
-        "deci": Case(*decoder("llama", **sizes(18, 3, 6, 3, 4, 19, 31), **plain), 110, (11, 8), architecture="deci",
+        "deci": Case(*decoder("llama", **sizes(18, 3, 6, 3, 4, 19, 31), **plain), 210, (11, 8), architecture="deci",
                      fields=base, keep=ragged),
     }
 
