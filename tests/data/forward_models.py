@@ -110,7 +110,8 @@ def other_decoders():
                                      query_pre_attn_scalar=4), 125, (12, 9), architecture="gemma2", fields=base,
                             tail=20),
         "gemma3": Case(*decoder("gemma3", **sizes(15, 3, 3, 1, 6, 19, 33), rope_parameters=local, **layered,
-                                sliding_window=4, query_pre_attn_scalar=9), 526, (11, 9), taps=True),
+                                sliding_window=4, query_pre_attn_scalar=9,
+                                attn_logit_softcapping=2.0), 526, (11, 9), taps=True),  # stored, but not applied
         "gemma3-gguf": Case(*decoder("gemma3", **sizes(12, 6, 2, 1, 8, 13, 29), rope_parameters=released,
                                      sliding_window=4, query_pre_attn_scalar=8), 327, (10, 8), architecture="gemma3",
                             score=2.2, embedding=0.5,
