@@ -240,8 +240,9 @@ public:
             return;
         grow(sums, 1, 1, row.heads);
         sums[0] += 1;
+        // The epsilon makes the entropy of a query that attends to one key slightly negative. NaN stays NaN.
         for (int head = 0; head < row.heads; ++head)
-            sums[placeOf(0, row.heads, head)] += meanOver(row, head, 0, m_normalised);
+            sums[placeOf(0, row.heads, head)] += std::max(meanOver(row, head, 0, m_normalised), 0.0);
     }
 
     AttentionValues values(const std::vector<double>& sums, int heads) const override {

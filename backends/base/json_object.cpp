@@ -127,6 +127,26 @@ bool JsonObject::isObject(const std::string& key) const {
     return value && value->is_object();
 }
 
+bool JsonObject::isNullOr(const std::string& key, std::string_view json) const {
+    const Json* value = valueAt(*m_value->node, key);
+    return !value || *value == Json::parse(json);
+}
+
+std::string JsonObject::shownValue(const std::string& key) const {
+    const Json* value = valueAt(*m_value->node, key);
+    return value ? shown(*value) : "null";
+}
+
+JsonObject JsonObject::filtered(const std::function<bool(const std::string&)>& keeps) const {
+    Json kept = Json::object();
+    for (const auto& item : m_value->node->items()) {
+        if (keeps(item.key()))
+            kept[item.key()] = item.value();
+    }
+    const auto document = std::make_shared<const Json>(std::move(kept));
+    return JsonObject(std::make_shared<const Value>(Value{document, document.get()}), m_subject);
+}
+
 std::optional<std::int64_t> JsonObject::integer(const std::string& key, std::int64_t least, std::int64_t most) const {
     const Json* value = valueAt(*m_value->node, key);
     if (!value)

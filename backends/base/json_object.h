@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -26,6 +27,12 @@ public:
 
     bool isText(const std::string& key) const;
     bool isObject(const std::string& key) const;
+    /// Whether the key is absent, null, or has this value.
+    bool isNullOr(const std::string& key, std::string_view json) const;
+    /// The value as JSON, shortened, for messages.
+    std::string shownValue(const std::string& key) const;
+    /// This object without the keys for which `keeps` returns false.
+    JsonObject filtered(const std::function<bool(const std::string&)>& keeps) const;
 
     /// A whole number. @throws Error also if it is outside least..most
     std::optional<std::int64_t> integer(const std::string& key, std::int64_t least, std::int64_t most) const;

@@ -189,6 +189,7 @@ ArchitectureInfo llama() {
     ArchitectureInfo info =
         llamaFamily("llama", "LLaMA 1 to 3.2, Vicuna, SmolLM2; in GGUF also Mistral", llamaDefaults);
     info.modelTypes = info.ggufNames = llamaName;
+    info.configKeys = llamaConfigKeys();
     info.biases = Biases::byKey;
     info.ggufPairsRotaryRows = true;
     return info;
@@ -206,6 +207,7 @@ ArchitectureInfo deci() {
 ArchitectureInfo mistral() {
     ArchitectureInfo info = llamaFamily("mistral", "Mistral 7B", mistralDefaults);
     info.modelTypes = mistralName;
+    info.configKeys = mistralConfigKeys();
     info.windows = Windows::all;
     return info;
 }
@@ -213,6 +215,7 @@ ArchitectureInfo mistral() {
 ArchitectureInfo qwen2() {
     ArchitectureInfo info = llamaFamily("qwen2", "Qwen1.5 to Qwen2.5", qwenDefaults(0));
     info.modelTypes = info.ggufNames = qwen2Name;
+    info.configKeys = qwen2ConfigKeys();
     info.windows = Windows::fromMaxWindowLayers;
     info.biases = Biases::queryKeyValue;
     return info;
@@ -221,6 +224,7 @@ ArchitectureInfo qwen2() {
 ArchitectureInfo qwen3() {
     ArchitectureInfo info = llamaFamily("qwen3", "Qwen3, dense", qwenDefaults(128));
     info.modelTypes = info.ggufNames = qwen3Name;
+    info.configKeys = qwen3ConfigKeys();
     info.windows = Windows::fromMaxWindowLayers;
     info.biases = Biases::byKey;
     info.normsHeads = true;
@@ -242,6 +246,8 @@ ArchitectureInfo gemma(std::string_view id, std::string_view summary, const Conf
 ArchitectureInfo gemma2() {
     ArchitectureInfo info = gemma("gemma2", "Gemma 2", gemma2Defaults);
     info.modelTypes = info.ggufNames = gemma2Name;
+    info.configKeys = gemma2ConfigKeys();
+    info.ggufKeys = gemma2GgufKeys();
     info.windows = Windows::evenLayers;
     return info;
 }
@@ -250,6 +256,8 @@ ArchitectureInfo gemma3() {
     ArchitectureInfo info = gemma("gemma3", "Gemma 3, and the text part of its multimodal checkpoints", gemma3Defaults);
     info.modelTypes = gemma3Names;
     info.ggufNames = gemma3Gguf;
+    info.configKeys = gemma3ConfigKeys();
+    info.ggufKeys = gemma3GgufKeys();
     info.normsHeads = true;
     info.localRotary = true;
     info.windows = Windows::fiveOfSix;
@@ -264,6 +272,7 @@ ArchitectureInfo phi() {
             .modelTypes = phiName,
             .ggufNames = phi2Gguf,
             .keys = layerNormKeys,
+            .configKeys = phiConfigKeys(),
             .defaults = phiDefaults,
             .norm = NormKind::layer,
             .normPlace = NormPlace::parallel,
@@ -281,6 +290,7 @@ ArchitectureInfo gpt2() {
             .modelTypes = gpt2Name,
             .ggufNames = gpt2Name,
             .keys = gpt2Keys,
+            .configKeys = gpt2ConfigKeys(),
             .defaults = gpt2Defaults,
             .norm = NormKind::layer,
             .gatedMlp = false,
@@ -292,12 +302,14 @@ ArchitectureInfo gpt2() {
 }
 
 ArchitectureInfo encoder(std::string_view id, std::string_view summary, Names modelTypes, Names prefixes,
-                         const ConfigDefaults& defaults) {
+                         const ConfigKeyLists& configKeys, const ConfigDefaults& defaults) {
     return {.id = id,
             .summary = summary,
             .family = Family::encoder,
             .modelTypes = modelTypes,
             .keys = layerNormKeys,
+            .configKeys = configKeys,
+            .ggufKeys = encoderGgufKeys(),
             .defaults = defaults,
             .norm = NormKind::layer,
             .normPlace = NormPlace::after,
@@ -311,20 +323,21 @@ ArchitectureInfo encoder(std::string_view id, std::string_view summary, Names mo
 
 ArchitectureInfo bert() {
     ArchitectureInfo info = encoder("bert", "BERT, MiniLM, BGE; in GGUF also RoBERTa and XLM-R", bertName, bertPrefixes,
-                                    bertDefaults(30522, 0));
+                                    bertConfigKeys(), bertDefaults(30522, 0));
     info.ggufNames = bertName;
     return info;
 }
 
 ArchitectureInfo roberta(std::string_view id, std::string_view summary, Names modelTypes, int vocab) {
-    ArchitectureInfo info = encoder(id, summary, modelTypes, robertaPrefixes, bertDefaults(vocab, 1));
+    ArchitectureInfo info =
+        encoder(id, summary, modelTypes, robertaPrefixes, robertaConfigKeys(), bertDefaults(vocab, 1));
     info.positionsFollowPadding = true;
     return info;
 }
 
 ArchitectureInfo albert() {
-    ArchitectureInfo info =
-        encoder("albert", "ALBERT: layers that share stored weights", albertName, albertPrefixes, albertDefaults);
+    ArchitectureInfo info = encoder("albert", "ALBERT: layers that share stored weights", albertName, albertPrefixes,
+                                    albertConfigKeys(), albertDefaults);
     info.hfTensors = albertTensors();
     return info;
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/model/model.h"
 #include "analysis/model/model_spec.h"
+#include "backends/config/config_keys.h"
 
 #include <array>
 #include <cstdint>
@@ -75,6 +76,8 @@ struct ArchitectureInfo {
     std::span<const std::string_view> modelTypes = {}; ///< model_type in config.json
     std::span<const std::string_view> ggufNames = {};  ///< general.architecture
     ConfigKeys keys = {};
+    ConfigKeyLists configKeys = {};                ///< none for an architecture without a config.json
+    GgufKeyLists ggufKeys = decoderGgufKeys();
     ConfigDefaults defaults;
     NormKind norm = NormKind::rms;
     NormPlace normPlace = NormPlace::before;

@@ -78,6 +78,7 @@ public:
         m_card.name = std::move(description.name);
         m_card.spec = std::move(description.spec);
         m_card.tokenizer = std::move(description.tokenizer);
+        m_card.warnings = std::move(description.warnings);
         describeTensors(description.unused);
     }
 
@@ -180,7 +181,8 @@ private:
         }
         m_files.assign(files.begin(), files.end());
         m_card.dtype = commonestType(m_slots.used());
-        m_card.warnings = unusedWarning(*m_checkpoint, m_slots.used(), known);
+        for (std::string& warning : unusedWarning(*m_checkpoint, m_slots.used(), known))
+            m_card.warnings.push_back(std::move(warning));
         if (m_card.spec.family == Family::decoder && !has(-1, WeightName::lmHead))
             m_card.warnings.emplace_back(
                 "there is no LM head (lm_head): weights can be measured, but no text can be scored");

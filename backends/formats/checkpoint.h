@@ -42,6 +42,7 @@ struct CheckpointDescription {
     std::string tokenizer;                      ///< the tokenizer's kind or file, or empty
     bool pairsRotaryRows = false;               ///< whether the two rows of a rotary pair are stored together
     bool addsOneToNorms = false;                ///< whether norm weights are stored as 1 + w
+    std::vector<std::string> warnings = {};     ///< about the configuration
 };
 
 /// Named tensors in mapped files, in any format. Immutable.

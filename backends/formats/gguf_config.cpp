@@ -5,6 +5,7 @@
 #include "backends/config/architectures.h"
 #include "backends/config/rope_divisors.h"
 #include "backends/config/tensor_patterns.h"
+#include "backends/formats/config_check.h"
 #include "backends/formats/gguf_metadata.h"
 #include "backends/formats/tensor_slots.h"
 
@@ -209,6 +210,16 @@ void readEmbeddings(const Keys& keys, const ArchitectureInfo& architecture, cons
         spec.embeddingScale = std::sqrt(spec.hidden);
 }
 
+/// A softcap, or 0 if there is none. Keys that the architecture does not read count as absent.
+double softcap(const Keys& keys, const ArchitectureInfo& architecture, const std::string& name, double otherwise) {
+    const auto& known = architecture.ggufKeys.front().read;
+    const bool isRead = std::ranges::find(known, name) != known.end();
+    const double cap = isRead ? keys.metadata().number(keys.key(name)).value_or(otherwise) : 0;
+    if (!(cap >= 0))
+        keys.metadata().refuse(keys.key(name), fmt::format("expected a number from 0, found {}", cap));
+    return cap;
+}
+
 ModelSpec readSpec(const std::string& path, const Keys& keys, const ArchitectureInfo& architecture,
                    const Checkpoint& checkpoint) {
     const TensorFinder tensors(checkpoint, ggufTensors(), {});
@@ -220,9 +231,8 @@ ModelSpec readSpec(const std::string& path, const Keys& keys, const Architecture
     spec.normEpsilon =
         keys.positive(spec.norm == NormKind::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
                       architecture.defaults.normEpsilon);
-    const bool isCapped = architecture.defaults.scoreSoftcap > 0;
-    spec.scoreSoftcap = isCapped ? keys.positive("attn_logit_softcapping", architecture.defaults.scoreSoftcap) : 0;
-    spec.logitSoftcap = isCapped ? keys.positive("final_logit_softcapping", architecture.defaults.logitSoftcap) : 0;
+    spec.scoreSoftcap = softcap(keys, architecture, "attn_logit_softcapping", architecture.defaults.scoreSoftcap);
+    spec.logitSoftcap = softcap(keys, architecture, "final_logit_softcapping", architecture.defaults.logitSoftcap);
     spec.layers = readGgufLayers(keys, architecture, spec.hidden, checkpoint);
     findBiases(spec, tensors);
     checkLayers(spec, path);
@@ -251,6 +261,7 @@ CheckpointDescription describeGguf(const std::string& path, const GgufMetadata& 
         const ArchitectureInfo& architecture = architectureOfGguf(*name);
         const Keys keys(metadata, *name);
         refuseExperts(keys);
+        std::vector<std::string> warnings = checkedMetadata(metadata, architecture, *name);
         return {.spec = readSpec(path, keys, architecture, checkpoint),
                 .tensors = ggufTensors(),
                 .prefixes = {},
@@ -258,7 +269,8 @@ CheckpointDescription describeGguf(const std::string& path, const GgufMetadata& 
                 .name = std::filesystem::path(path).stem().string(),
                 .tokenizer = tokenizerOf(metadata),
                 .pairsRotaryRows = architecture.ggufPairsRotaryRows,
-                .addsOneToNorms = architecture.ggufAddsOneToNorms};
+                .addsOneToNorms = architecture.ggufAddsOneToNorms,
+                .warnings = std::move(warnings)};
     } catch (const Error& error) {
         throw error.subject().starts_with(path) ? error : error.within(path);
     }

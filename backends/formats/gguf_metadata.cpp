@@ -81,6 +81,13 @@ GgufMetadata::Value GgufMetadata::readValue(ByteReader& reader, const std::strin
     return value;
 }
 
+std::vector<std::string> GgufMetadata::keys() const {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : m_values)
+        keys.push_back(key);
+    return keys;
+}
+
 void GgufMetadata::refuse(const std::string& key, const std::string& message) const {
     throw Error(message, m_subject + ": " + key);
 }

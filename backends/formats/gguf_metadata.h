@@ -21,6 +21,7 @@ public:
 
     const std::string& subject() const { return m_subject; }
     bool has(const std::string& key) const { return m_values.contains(key); }
+    std::vector<std::string> keys() const; ///< sorted
 
     // The getters return nothing if the key is absent.
     // @throws Error naming the key if the value has another type or range

@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "backends/base/json_object.h"
 #include "backends/config/architectures.h"
+#include "backends/formats/config_check.h"
 #include "backends/formats/hub_cache.h"
 
 #include <fmt/format.h>
@@ -281,22 +282,6 @@ JsonObject readConfig(const std::string& path) {
     return JsonObject::parse(charactersOf(bytes), path);
 }
 
-/// Refuses models that are not supported, with an error that names the key.
-void refuseUnsupported(const JsonObject& config, Family family) {
-    const auto refuseWhere = [&](const char* key, const char* why) {
-        if (config.flag(key).value_or(false))
-            config.refuse(key, why);
-    };
-    refuseWhere("is_encoder_decoder", "encoder-decoder models are not supported");
-    refuseWhere("add_cross_attention", "cross-attention is not supported");
-    refuseWhere("qk_layernorm", "norms of queries and keys are not supported in this architecture");
-    if (family == Family::encoder)
-        refuseWhere("is_decoder", "encoders used as decoders are not supported");
-    const std::string positions = config.text("position_embedding_type").value_or("absolute");
-    if (positions != "absolute")
-        config.refuse("position_embedding_type", fmt::format("\"{}\" is not supported, only \"absolute\"", positions));
-}
-
 int classesOf(const JsonObject& config) {
     if (const auto labels = config.object("id2label"))
         return static_cast<int>(labels->keys().size());
@@ -326,7 +311,6 @@ void readEmbeddings(const JsonObject& config, const ArchitectureInfo& architectu
 ModelSpec readSpec(const JsonObject& config, const ArchitectureInfo& architecture) {
     const ConfigDefaults& defaults = architecture.defaults;
     ModelSpec spec = specOf(architecture);
-    refuseUnsupported(config, spec.family);
     spec.hidden = widthAt(config, architecture.keys.hidden, defaults.hidden);
     readEmbeddings(config, architecture, spec);
     spec.normEpsilon = positiveAt(config, architecture.keys.normEpsilon, defaults.normEpsilon);
@@ -380,14 +364,14 @@ CheckpointDescription describeHf(const std::string& path, const std::string& con
                     configPath, "Open the unquantised checkpoint or a GGUF file");
     try {
         const ArchitectureInfo& architecture = architectureOfModelType(*modelType);
-        // Multimodal checkpoints describe their language model in a separate object.
-        const auto text = config.object("text_config");
-        return {.spec = readSpec(text ? *text : config, architecture),
+        const CheckedConfig checked = checkedConfig(config, architecture);
+        return {.spec = readSpec(checked.config, architecture),
                 .tensors = architecture.hfTensors,
                 .prefixes = architecture.prefixes,
                 .unused = architecture.unused,
                 .name = nameOf(path),
-                .tokenizer = tokenizerFileIn(fs::path(configPath).parent_path().string())};
+                .tokenizer = tokenizerFileIn(fs::path(configPath).parent_path().string()),
+                .warnings = checked.warnings};
     } catch (const Error& error) {
         throw error.subject().empty() ? error.within(configPath) : error;
     }

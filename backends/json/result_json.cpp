@@ -22,6 +22,12 @@ OrderedJson perLayer(const ModelSpec& spec, Get get) {
     return list;
 }
 
+/// "sliding" if only the keys in a window are visible, otherwise name(AttentionKind).
+std::string_view attentionName(const LayerSpec& layer) {
+    const bool hasWindow = layer.attention == AttentionKind::full && layer.window > 0;
+    return hasWindow ? "sliding" : name(layer.attention);
+}
+
 OrderedJson cardFields(const ModelCard& card) {
     const ModelSpec& spec = card.spec;
     return {{"path", card.path},
@@ -36,7 +42,8 @@ OrderedJson cardFields(const ModelCard& card) {
             {"kv_heads", perLayer(spec, [](const LayerSpec& l) { return l.kvHeads; })},
             {"head_dim", perLayer(spec, [](const LayerSpec& l) { return l.headDim; })},
             {"ffn", perLayer(spec, [](const LayerSpec& l) { return l.ffn; })},
-            {"attention", perLayer(spec, [](const LayerSpec& l) { return name(l.attention); })},
+            {"attention", perLayer(spec, attentionName)},
+            {"window", perLayer(spec, [](const LayerSpec& l) { return l.window; })},
             {"vocab", spec.vocab},
             {"context", spec.context},
             {"tied_embeddings", spec.tiedEmbeddings},

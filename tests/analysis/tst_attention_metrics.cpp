@@ -31,6 +31,14 @@ Map mostly(double share, const std::function<int(int)>& target) {
     };
 }
 
+/// A term of the entropy of a row, without its sign.
+double entropyTerm(const AttentionFeature& feature, double a) {
+    if (feature.kind == AttentionFeature::Kind::entropy)
+        return a > 0 ? a * std::log(a) : 0;
+    const bool shiftsBoth = feature.kind == AttentionFeature::Kind::shifted;
+    return (a + (shiftsBoth ? feature.epsilon : 0)) * std::log(a + feature.epsilon);
+}
+
 double featureOf(const AttentionFeature& feature, const Map& map, int t, int length) {
     double sum = 0;
     for (int k = 0; k < length; ++k) {
@@ -40,8 +48,8 @@ double featureOf(const AttentionFeature& feature, const Map& map, int t, int len
             sum += k == key ? a : 0;
         else if (feature.kind == AttentionFeature::Kind::band)
             sum += k >= 1 && k >= t + feature.first && k <= t + feature.last ? a : 0;
-        else
-            sum -= a > 0 ? a * std::log(a) : 0;
+        else if (k <= t)
+            sum -= entropyTerm(feature, a);
     }
     return sum;
 }
@@ -89,6 +97,16 @@ private slots:
         QVERIFY(std::abs(valuesOf("sink_layer", uniform, length).values[0][0] - found) < 1e-15);
         const double entropy = valuesOf("attention_entropy:normalised=true:variant=A", uniform, length).values[0][0];
         QVERIFY(std::abs(entropy - 1) < 1e-6);
+    }
+
+    /// The epsilon would make these entropies negative. Those of other sequences keep their value.
+    void attentionToOneKeyHasNoEntropy() {
+        for (const char* variant : {"A", "B", "C"}) {
+            const std::string request = std::string("attention_entropy:variant=") + variant;
+            QCOMPARE(valuesOf(request.c_str(), uniform, 1).values[0][0], 0.0);
+            const double two = valuesOf(request.c_str(), uniform, 2).values[0][0];
+            QVERIFY(std::abs(two - std::log(2) / 2) < 1e-6);
+        }
     }
 
     void patternsAreTold_data() {

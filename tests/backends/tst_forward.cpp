@@ -18,7 +18,7 @@ constexpr double tolerance = 1e-4; ///< of logits, relative to the largest expec
 
 /// Of gradients, relative to the largest of the same kind. gemma3-gguf with its six layers is badly conditioned: a
 /// change of its parameters' last bit moves its gradients by 8e-6, as the judge prints; those of any other model by at
-/// most 7e-6.
+/// most 6e-6.
 double gradientTolerance(const QString& folder) {
     return folder == "gemma3-gguf" ? 3e-5 : 1e-5;
 }

@@ -15,6 +15,7 @@
 
 #include <QCryptographicHash>
 
+#include <set>
 #include <thread>
 
 using namespace secateur;
@@ -107,6 +108,24 @@ class TestOpenModel : public QObject {
     Q_OBJECT
 
 private slots:
+    /// Messages name a weight in words, not by the number of its enumerator.
+    void aMissingWeightIsNamedInWords() {
+        const auto model = fixture("mha-f32");
+        std::set<std::string> titles;
+        const Scratch scratch;
+        for (std::size_t kind = 0; kind < weightNameCount; ++kind) {
+            const auto which = static_cast<WeightName>(kind);
+            const std::string words(title(which));
+            QVERIFY(words.size() > 4 && words.find_first_of("0123456789") == std::string::npos);
+            titles.insert(words);
+            const int layer = isOfLayer(which) ? 1 : -1;
+            const QString sentence = QString::fromStdString(": has no " + words + (layer < 0 ? "" : " in layer 1"));
+            if (!model->has(layer, which))
+                QVERIFY2(scratch.refusal([&] { model->tensor(layer, which); }).endsWith(sentence), words.c_str());
+        }
+        QCOMPARE(titles.size(), weightNameCount);
+    }
+
     void everyTensorIsWhatTheReferenceReads_data() {
         QTest::addColumn<QString>("folder");
         QTest::addColumn<QString>("file");

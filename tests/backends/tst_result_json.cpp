@@ -1,12 +1,14 @@
 // The documents that --json prints have all fields of the contract, also in unusual cases.
 
 #include "backends/json/result_json.h"
+#include "tests/support/fixture.h"
 #include "tests/support/suite.h"
 
 #include <nlohmann/json.hpp>
 
 #include <QtTest>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -67,13 +69,25 @@ private slots:
         const std::vector<std::string> expected{
             "path",      "format", "name",      "architecture",    "family",      "structure",
             "layers",    "hidden", "heads",     "kv_heads",        "head_dim",    "ffn",
-            "attention", "vocab",  "context",   "tied_embeddings", "tied_groups", "parameters",
-            "bytes",     "dtype",  "tokenizer", "fingerprint",     "warnings"};
+            "attention", "window", "vocab",     "context",         "tied_embeddings", "tied_groups",
+            "parameters", "bytes", "dtype",     "tokenizer",       "fingerprint", "warnings"};
         QCOMPARE(keys(card), expected);
         QCOMPARE(card["heads"], Json({3, 2, 0}));
         QCOMPARE(card["attention"], Json({"full", "full", "none"}));
+        QCOMPARE(card["window"], Json({0, 0, 0}));
         QCOMPARE(card["parameters"], Json(5'000'000'000));
         QCOMPARE(card["tied_groups"], Json(nullptr));
+    }
+
+    void layersWithAWindowAreSliding() {
+        for (const char* file : {".", "model.gguf"}) {
+            const Json card = Json::parse(inspectJson(test::fixture("gemma3", file)->card()));
+            std::vector<std::string> kinds;
+            for (const Json& window : card["window"])
+                kinds.push_back(window > 0 ? "sliding" : "full");
+            QCOMPARE(card["attention"], Json(kinds));
+            QVERIFY(std::ranges::count(kinds, "sliding") > 0);
+        }
     }
 
     void inspectListsTensors() {

@@ -80,7 +80,7 @@ def llama_cases():
         "mistral": Case(*decoder("mistral", **sizes(18, 2, 6, 3, 4, 23, 31), **plain, sliding_window=5), 108),
         "mistral-full": Case(*decoder("mistral", **sizes(16, 2, 4, 1, 6, 19, 29), **plain, sliding_window=None), 109,
                              architecture="llama", fields=base),
-        "deci": Case(*decoder("llama", **sizes(18, 3, 6, 3, 4, 19, 31), **plain), 110, (11, 8), architecture="deci",
+        "deci": Case(*decoder("llama", **sizes(18, 3, 6, 3, 4, 19, 31), **plain), 210, (11, 8), architecture="deci",
                      fields=base, keep=ragged),
     }
 
@@ -110,7 +110,8 @@ def other_decoders():
                                      query_pre_attn_scalar=4), 125, (12, 9), architecture="gemma2", fields=base,
                             tail=20),
         "gemma3": Case(*decoder("gemma3", **sizes(15, 3, 3, 1, 6, 19, 33), rope_parameters=local, **layered,
-                                sliding_window=4, query_pre_attn_scalar=9), 526, (11, 9), taps=True),
+                                sliding_window=4, query_pre_attn_scalar=9,
+                                attn_logit_softcapping=2.0), 526, (11, 9), taps=True),  # stored, but not applied
         "gemma3-gguf": Case(*decoder("gemma3", **sizes(12, 6, 2, 1, 8, 13, 29), rope_parameters=released,
                                      sliding_window=4, query_pre_attn_scalar=8), 327, (10, 8), architecture="gemma3",
                             score=2.2, embedding=0.5,
