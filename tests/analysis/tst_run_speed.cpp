@@ -104,6 +104,11 @@ private slots:
         QCOMPARE(tokensAt(359), 4096);
         QCOMPARE(tokensAt(600), 2048);
         QCOMPARE(tokensAt(1e6), 512);
+        // On a machine that gives a quarter of its processor time, a pass takes four times as long.
+        const RunSpeed idle{1e-5, 0, 0};
+        RunSpeed busy{4e-5, 0, 0};
+        busy.processorShare = 0.25;
+        QCOMPARE(interactiveTokens(busy, spec), interactiveTokens(idle, spec));
     }
 
     void whatATaskRunsIsCounted() {
