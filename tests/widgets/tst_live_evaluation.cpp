@@ -14,6 +14,7 @@
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/evaluations/effect_box.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
 #include "widgets/jobs/job_runner.h"
@@ -89,6 +90,7 @@ class TestLiveEvaluation : public QObject {
 private slots:
     void theDenseModelIsMeasuredFirst();
     void anEditIsMeasuredAfterAPause();
+    void aPreviewShowsNoFiguresOfTheMask();
     void whatIsKnownIsShownAtOnce();
     void anotherEditGivesUpTheLast();
     void whatWasStoppedIsKeptAndGoesOn();
@@ -112,6 +114,27 @@ void TestLiveEvaluation::theDenseModelIsMeasuredFirst() {
     QCOMPARE(session.evaluations.size(), std::size_t{1});
     QCOMPARE(session.evaluations.front().mask.digest, "dense");
     QVERIFY(!bench.document.isModified()); // not worth saving: it is evaluated whenever the model is opened
+}
+
+void TestLiveEvaluation::aPreviewShowsNoFiguresOfTheMask() {
+    Bench bench;
+    EffectBox box(&bench.live);
+    QTRY_COMPARE(bench.live.state(), State::complete);
+    const auto text = [&](const QString& name) {
+        for (const QLabel* label : box.findChildren<QLabel*>())
+            if (label->accessibleName() == name)
+                return label->text();
+        return QString();
+    };
+    const QString measured = text("Change of the loss");
+    QVERIFY(measured.contains("nats"));
+    MaskEditor& masks = *bench.document.masks();
+    masks.setPreview(masks.withHeads(masks.mask(), {{1, 0}}, true));
+    QCOMPARE(text("Change of the loss"), QString("–")); // it would be that of the mask, beside the preview's savings
+    QCOMPARE(text("Perplexity"), QString("–"));
+    QVERIFY(text("State of the evaluation").contains("preview"));
+    masks.setPreview({});
+    QCOMPARE(text("Change of the loss"), measured);
 }
 
 void TestLiveEvaluation::anEditIsMeasuredAfterAPause() {
