@@ -1,3 +1,5 @@
+#include "backends/engine/embedding_and_head.h"
+
 #include "analysis/base/error.h"
 #include "backends/kernels/layer_loops.h"
 #include "backends/kernels/plain_loops.h"
