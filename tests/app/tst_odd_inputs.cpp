@@ -218,7 +218,9 @@ private slots:
         QVERIFY(!outcome.out.contains("length 0"));
         if (status != 0)
             return;
-        for (const auto& [id, metric] : outcome.json().at("metrics").items()) {
+        const nlohmann::json document = outcome.json();
+        QVERIFY(!document.at("metrics").empty());
+        for (const auto& [id, metric] : document.at("metrics").items()) {
             const std::string behind = metric.at("values").at(1).dump();
             QVERIFY2(behind.find_first_of("0123456789") == std::string::npos, (id + ": " + behind).c_str());
         }
