@@ -274,6 +274,19 @@ MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
     , m_list(new MaskListBox(document))
     , m_cut(new CutBox(document))
     , m_exports(new ExportBox(document)) {
+    m_list->setContentsMargins(8, 6, 8, 0);
+    auto* rows = new QVBoxLayout(this);
+    rows->setContentsMargins(0, 0, 0, 6);
+    rows->setSpacing(4);
+    rows->addWidget(m_list);
+    rows->addWidget(scrolledRows(document, live), 1);
+    auto* last = new QHBoxLayout;
+    last->setContentsMargins(8, 0, 8, 0);
+    last->addWidget(m_exports->button());
+    rows->addLayout(last);
+}
+
+QScrollArea* MaskPanel::scrolledRows(Document* document, LiveEvaluation* live) {
     auto* content = new QWidget;
     auto* column = new QVBoxLayout(content);
     column->setContentsMargins(8, 6, 8, 6);
@@ -295,16 +308,7 @@ MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
     scrolled->viewport()->setAutoFillBackground(false); // one surface with the dock
     content->setAutoFillBackground(false);
     scrolled->setMinimumWidth(content->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent));
-    m_list->setContentsMargins(8, 6, 8, 0);
-    auto* rows = new QVBoxLayout(this);
-    rows->setContentsMargins(0, 0, 0, 6);
-    rows->setSpacing(4);
-    rows->addWidget(m_list);
-    rows->addWidget(scrolled, 1);
-    auto* last = new QHBoxLayout;
-    last->setContentsMargins(8, 0, 8, 0);
-    last->addWidget(m_exports->button());
-    rows->addLayout(last);
+    return scrolled;
 }
 
 } // namespace secateur

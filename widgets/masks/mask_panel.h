@@ -6,6 +6,7 @@ class QComboBox;
 class QLineEdit;
 class QMenu;
 class QPushButton;
+class QScrollArea;
 class QToolButton;
 class QVBoxLayout;
 
@@ -95,6 +96,8 @@ public:
     ExportBox* exports() const { return m_exports; }
 
 private:
+    QScrollArea* scrolledRows(Document* document, LiveEvaluation* live);
+
     MaskListBox* m_list;
     CutBox* m_cut;
     ExportBox* m_exports;
