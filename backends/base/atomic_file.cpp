@@ -39,8 +39,8 @@ constexpr auto leastAge = std::chrono::minutes(1);
 fs::file_time_type lastWritten(const fs::path& path) {
     fs::file_time_type last = fs::last_write_time(path);
     if (fs::is_directory(path))
-        for (const fs::directory_entry& item : fs::directory_iterator(path))
-            last = std::max(last, item.last_write_time());
+        for (const std::string& name : namesIn(path.string()))
+            last = std::max(last, fs::last_write_time(path / name));
     return last;
 }
 
@@ -55,12 +55,11 @@ void removeIfAbandoned(const fs::path& path) {
 /// Removes temporary files that killed processes left behind. No work depends on it: files that cannot be examined or
 /// removed are left to the next write.
 void removeAbandoned(const fs::path& folder) {
-    std::error_code failure;
-    for (fs::directory_iterator item(folder, failure), end; !failure && item != end; item.increment(failure)) {
-        if (!isUnfinished(item->path().filename().string()))
+    for (const std::string& name : namesIn(folder.string())) {
+        if (!isUnfinished(name))
             continue;
         try {
-            removeIfAbandoned(item->path());
+            removeIfAbandoned(folder / name);
         } catch (const fs::filesystem_error&) {
             continue;
         }
@@ -244,8 +243,8 @@ AtomicFolder::~AtomicFolder() {
 }
 
 void AtomicFolder::commit() {
-    for (const fs::directory_entry& item : fs::directory_iterator(path()))
-        syncFile(item.path().string(), m_name);
+    for (const std::string& name : namesIn(path()))
+        syncFile((fs::path(path()) / name).string(), m_name);
     syncFolder(path());
     // rename() works if the name is free or belongs to an empty folder. A folder with files is exchanged with the new
     // one, and then removed under the temporary name.

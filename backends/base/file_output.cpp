@@ -2,10 +2,13 @@
 
 #include "analysis/base/error.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
+#include <string_view>
 #include <system_error>
 
 namespace secateur {
@@ -105,6 +108,16 @@ std::size_t FileOutput::copy(const MappedFile& source, std::span<const std::byte
         if (copied < 0 && errno != EINTR)
             failWriting(m_name);
     }
+}
+
+std::vector<std::string> namesIn(const std::string& folder) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+    std::vector<std::string> names;
+    while (const dirent* entry = open ? readdir(open.get()) : nullptr)
+        if (const std::string_view name = entry->d_name; name != "." && name != "..")
+            names.emplace_back(name);
+    std::ranges::sort(names);
+    return names;
 }
 
 void overwrite(const std::string& path, std::size_t offset, std::span<const std::byte> bytes) {

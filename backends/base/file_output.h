@@ -46,6 +46,9 @@ private:
     Descriptor m_file;
 };
 
+/// The names in a folder, sorted; none if it cannot be read. Unlike the standard library's iterator, which ends the
+/// program if an allocation fails, it throws.
+std::vector<std::string> namesIn(const std::string& folder);
 /// Overwrites bytes of an existing file. @throws Error
 void overwrite(const std::string& path, std::size_t offset, std::span<const std::byte> bytes);
 /// Flushes a file to the disk. @throws Error

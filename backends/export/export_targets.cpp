@@ -232,9 +232,7 @@ private:
         verify(fs::is_directory(opened) ? made.string() : (made / opened.filename()).string());
         put(made / maskName, maskJson(record()));
         put(made / cardName, cardText(maskName, m_files.isGguf() ? "" : companionContent(folder.string(), cardName)));
-        std::set<std::string> names;
-        for (const fs::directory_entry& item : fs::directory_iterator(made))
-            names.insert(item.path().filename().string());
+        const std::vector<std::string> names = namesIn(made.string());
         aside.commit();
         for (const std::string& name : names)
             addFile((fs::path(m_request.path) / name).string());

@@ -3,6 +3,9 @@
 // another. After each fault the target has its old or its new contents, no temporary file is left, and the error is one
 // sentence; the next write succeeds. A writer never renames a file whose bytes are not on the disk.
 //
+// Allocations fail in the writers of sessions, masks and CSV only: Qt, which writes pictures, and oneDNN, which multiplies
+// when an export is verified, end the process if one of theirs fails.
+//
 // Each fault has a process of its own, forked from this one, so that a crash is seen.
 //
 // SECATEUR_FAULTS: the number of first allocations that fail in each writer, and of those drawn beyond; 40 by default,
@@ -218,7 +221,9 @@ private slots:
     void initTestCase();
     void filesAreWholeAfterAFaultOfTheDisk_data() { writersAndGenerations(); }
     void filesAreWholeAfterAFaultOfTheDisk();
-    void filesAreWholeAfterAFailedAllocation_data() { writersAndGenerations(); }
+    void filesAreWholeAfterAFailedAllocation_data() {
+        writersAndGenerations({"session", "mask", "figure-csv"});
+    }
     void filesAreWholeAfterAFailedAllocation();
     void nothingTakesItsNameBeforeItIsOnTheDisk_data() { writersAndGenerations(); }
     void nothingTakesItsNameBeforeItIsOnTheDisk();
@@ -226,11 +231,13 @@ private slots:
     void cleanupTestCase() { qInfo("%d faults", m_faults); }
 
 private:
-    static void writersAndGenerations() {
+    /// @param ids of the writers; empty = all
+    static void writersAndGenerations(const QStringList& ids = {}) {
         QTest::addColumn<int>("generation");
         for (const Writer& writer : writers())
             for (const int generation : {1, 2})
-                if (generation == 1 || writer.id == "session") // an even generation of a session is a new file
+                if ((ids.isEmpty() || ids.contains(QString::fromStdString(writer.id))) &&
+                    (generation == 1 || writer.id == "session")) // an even generation of a session is a new file
                     QTest::addRow("%s:%d", writer.id.c_str(), generation) << generation;
     }
     static const Writer& ownWriter() {
