@@ -250,7 +250,8 @@ private slots:
                  std::vector<std::string>{"the metadata has a key that is not known and may change what the model "
                                           "computes: llama.swin_norm"});
         const Scratch scratch;
-        QCOMPARE(scratch.refusal([&] { warningsOf({pair("gemma3.attention.causal", boolean, QByteArray(1, '\0'))}, "gemma3"); }),
+        const QByteArray bidirectional = pair("gemma3.attention.causal", boolean, QByteArray(1, '\0'));
+        QCOMPARE(scratch.refusal([&] { warningsOf({bidirectional}, "gemma3"); }),
                  "f: gemma3.attention.causal: attention to later tokens is not supported in this architecture");
         QCOMPARE(scratch.refusal([&] { warningsOf({pair("llama.rope.scale_linear", f32, little(2.0F))}, "llama"); }),
                  "f: llama.rope.scale_linear: this old form of rotary scaling is not supported");
