@@ -107,7 +107,7 @@ void WindowCommands::addFileMenu() {
     addForDocument(menu, tr("Save figure, &page width…"), tr("Ctrl+Shift+G"),
                    [this] { m_parts.views->figureActions()->saveAs(FigureWidth::page); });
     QAction* exporting =
-        add(menu, tr("&Export the pruned model…"), tr("Ctrl+Shift+E"), [files] { files->exportModel(); });
+        add(menu, tr("&Export the masked model…"), tr("Ctrl+Shift+E"), [files] { files->exportModel(); });
     const auto canExport = [this] { return m_parts.panels->mask()->exports()->button()->isEnabled(); };
     m_enabled.emplace_back(exporting, canExport);
     connect(m_parts.panels->mask()->exports(), &ExportBox::changed, exporting,
