@@ -268,6 +268,10 @@ private slots:
         const std::string path = folder.path("a.mask.json").toStdString();
         writeMask(path, variedRecord());
         QVERIFY(readMask(path, raggedSpec(), "").record == variedRecord());
+        QCOMPARE(readMaskedModelName(path), std::string("Small \"one\""));
+        const std::string other = folder.write("other.json", "{\"layers\": []}");
+        QCOMPARE(folder.refusal([&] { readMaskedModelName(other); }),
+                 "other.json: is not a mask: it has no \"secateur_mask\"");
         QCOMPARE(folder.refusal([&] { readMask(path, tiedSpec(), ""); }),
                  "a.mask.json: model: is made for llama 1x3/3x8+40,1x2/1x8+9,1x0/0x0+12,1x4/2x8+1, but the model is "
                  "albert 6x4/4x3+10. A mask fits only models of its own structure");
