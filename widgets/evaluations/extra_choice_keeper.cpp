@@ -128,6 +128,7 @@ ExtraChoiceKeeper::ExtraChoiceKeeper(Document* document, LiveEvaluation* live, Q
 }
 
 void ExtraChoiceKeeper::restore() {
+    m_restored = m_document->generation();
     const std::string stored = m_document->storedView(viewName);
     EvaluationChoice choice = m_live->choice();
     if (!stored.empty() || !m_document->sessionPath().isEmpty()) {
@@ -143,8 +144,11 @@ void ExtraChoiceKeeper::restore() {
 }
 
 void ExtraChoiceKeeper::keep() {
+    // What was opened just now has a choice of its own, which is restored next.
+    if (!m_document->isOpen() || m_restored != m_document->generation())
+        return;
     const std::string now = extraChoiceText(m_live->choice().extra);
-    if (!m_document->isOpen() || now == m_kept)
+    if (now == m_kept)
         return;
     m_kept = now;
     m_document->setView(viewName, now);

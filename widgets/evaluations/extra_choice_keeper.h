@@ -25,7 +25,8 @@ private:
 
     Document* m_document;
     LiveEvaluation* m_live;
-    std::string m_kept; ///< extraChoiceText() of the choice in the view
+    quint64 m_restored = 0; ///< Document::generation() of the session whose choice was restored
+    std::string m_kept;     ///< extraChoiceText() of the choice in the view
 };
 
 /// A choice as JSON, and back. Fields that are missing or unknown have their defaults.
