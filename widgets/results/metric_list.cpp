@@ -293,7 +293,8 @@ void MetricList::updateRow(const QString& resultId) {
     QTreeWidgetItem* item = m_rows.at(resultId).first;
     updateMeasurements(resultId.toStdString());
     const MetricState state = m_document->measurements()->state(resultId.toStdString());
-    const bool isListed = !item->parent() && findMetric(m_rows.at(resultId).second.info->id);
+    const MetricRequest& request = m_rows.at(resultId).second;
+    const bool isListed = request.options.empty() && findMetric(request.info->id);
     if (state == MetricState::notComputed && !isListed && item->childCount() == 0) { // cancelled or forgotten
         m_rows.erase(resultId);
         delete item;
