@@ -105,6 +105,7 @@ struct PooledEvaluation {
     std::int64_t sequenceLength = 0;
     EvaluatedMask reference;
     PooledDistance distance;
+    std::int64_t mostTokens = 0; ///< maximum number of tokens that was chosen; 0 = not known
 };
 
 /// A reference run of the same model on the same questions.

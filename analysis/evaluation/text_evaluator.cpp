@@ -68,7 +68,7 @@ public:
         MaskRun& run = runOf(mask);
         const auto plan = isDense(run) ? m_densePlan : m_runner.plan(mask, m_densePlan->type());
         m_reused = m_layers;
-        m_work = {progress, 0, secondsLeft(run)};
+        m_work = {progress, 0, secondsLeft(run) / m_secondsPerToken};
         while (run.done < m_all.batches.size()) {
             const std::size_t end = groupEnd(run, plan->isResident());
             if (!isDense(run) && !m_isAlone)
@@ -121,15 +121,16 @@ public:
     const ScoredText text;
 
 private:
-    /// Divides progress among parts of the work by their expected seconds.
+    /// Divides progress among parts of the work by their numbers of operations, in tokens of a pass of the dense model:
+    /// not by expected seconds, because the expected speed changes as work goes on.
     struct Work {
         Progress progress;
         double done = 0;
         double all = 0;
 
-        Progress next(double seconds) {
+        Progress next(double tokens) {
             const double from = fraction();
-            done += seconds;
+            done += tokens;
             return progress.part(from, fraction());
         }
         double fraction() const { return all > 0 ? std::min(1.0, done / all) : 0; }
@@ -221,7 +222,7 @@ private:
                 tokens += static_cast<double>(m_all.batches[batch].tokens());
             }
             const auto begin = SteadyClock::now();
-            const int firstLayer = score(run, plan, first, count, m_work.next(expected));
+            const int firstLayer = score(run, plan, first, count, m_work.next(expected / m_secondsPerToken));
             if (isDense(run) && firstLayer == 0)
                 addTime(secondsSince(begin), tokens, first == 0);
             lowest = std::min(lowest, firstLayer);

@@ -60,6 +60,7 @@ struct FigureSeries {
     std::vector<double> shades{};      ///< scatter: values that Figure::scale maps to colours; or empty
     std::vector<FigureUnit> units{};   ///< scatter: the unit of each point; or empty
     std::vector<bool> cut{};           ///< scatter: units that a mask cuts, drawn as crosses; or empty
+    bool isHollow = false;             ///< scatter: the points are drawn as rings
 };
 
 /// The mapping from values to colours.

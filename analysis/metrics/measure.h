@@ -32,7 +32,7 @@ using LayerSink = std::function<void(const LayerCells&)>;
 /// The text and the mask that the window's user chose for measurements. Metrics of weights use neither.
 struct MeasureChoice {
     std::string text;                  ///< file or folder; empty = the built-in text
-    std::int64_t tokens = 0;           ///< maximum; 0 = as many as a forward pass takes in a minute
+    std::int64_t tokens = 0;           ///< maximum; 0 = interactiveTokens()
     std::optional<PruningMask> mask{}; ///< mask under which the model runs; absent = the whole model
 };
 

@@ -4,9 +4,11 @@
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 namespace secateur {
 
@@ -54,6 +56,13 @@ at::Tensor ran(const Runner& runner, const Plan& plan, int layer, const at::Tens
     return output;
 }
 
+/// RunSpeed::processorShare since a time of the processor's clock.
+double processorShare(std::clock_t begin, double seconds) {
+    const double used = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    const double all = seconds * at::get_num_threads();
+    return all > 0 ? std::clamp(used / all, 0.0, 1.0) : 1;
+}
+
 /// Time of the first run of another layer, whose weights are not converted yet.
 double coldSeconds(const Runner& runner, const Plan& plan, int timed, const at::Tensor& x, const Batch& batch) {
     const int layers = plan.mask().layerCount();
@@ -76,6 +85,7 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
     double first = 0;
     double best = 0;
     double bestHead = 0;
+    const std::clock_t startProcessor = std::clock();
     const auto start = SteadyClock::now();
     for (int pass = 0; pass < 2 || (pass < mostPasses && since(start) < enoughSeconds); ++pass) {
         progress.report(0, "timing a layer");
@@ -91,11 +101,13 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
         best = pass < 2 ? seconds : std::min(best, seconds);
         bestHead = pass < 2 ? head : std::min(bestHead, head);
     }
+    const double share = processorShare(startProcessor, since(start));
     const PruningMask dense(spec);
     const double operations = layerOperations(spec, layer, dense.layer(layer), batch.positions) * batch.positions;
     RunSpeed speed;
     speed.secondsPerOperation = operations > 0 ? best / operations : 0;
     speed.lmHeadSeconds = bestHead / batch.positions;
+    speed.processorShare = share;
     // The smaller of two measurements of loading a layer, because the first run has costs that occur only once.
     speed.loadingSeconds =
         std::max(0.0, std::min(first - best, coldSeconds(runner, plan, layer, x, batch) - best)) * spec.layerCount();
@@ -139,14 +151,16 @@ double stepSeconds(const Model& model, const Plan& plan, const Progress& progres
 }
 
 std::int64_t interactiveTokens(const RunSpeed& speed, const ModelSpec& spec) {
-    constexpr double interactiveSeconds = 60;
+    constexpr double mostSeconds = 180;
     constexpr std::int64_t least = 512;
     constexpr std::int64_t most = 8192;
     const int positions = positionsToTime(spec);
-    const double whole = runSeconds(speed, spec, PruningMask(spec), {most, positions, most});
-    if (whole <= interactiveSeconds)
-        return most;
-    return std::max(least, static_cast<std::int64_t>(interactiveSeconds / whole * static_cast<double>(most)));
+    const double secondsPerToken =
+        speed.processorShare * runSeconds(speed, spec, PruningMask(spec), {most, positions, most}) / most;
+    std::int64_t tokens = most;
+    while (tokens > least && secondsPerToken * static_cast<double>(tokens) > mostSeconds)
+        tokens /= 2;
+    return tokens;
 }
 
 } // namespace secateur

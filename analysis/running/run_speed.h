@@ -14,6 +14,9 @@ struct RunSpeed {
     double secondsPerOperation = 0; ///< for operations in layers, as layerOperations() counts them
     double lmHeadSeconds = 0;       ///< per position; 0 for encoders
     double loadingSeconds = 0;      ///< to read and convert the weights of all layers of the dense model
+    /// Share of the processor time of all threads that the machine gave to this program while it was timed: below 1 if
+    /// it does other work, or if the threads wait for one another.
+    double processorShare = 1;
 };
 
 /// Times the layer with the most operations, the next layer once (with the loading of its weights), and the LM head, on
@@ -40,8 +43,9 @@ double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoade
 /// twice if the plan is resident. 0 for models without an LM head. @throws Error as Runner; Cancelled
 double stepSeconds(const Model& model, const Plan& plan, const Progress& progress = {});
 
-/// The default number of tokens in interactive work: as many as a forward pass of the dense model takes in a minute,
-/// but between 512 and 8,192.
+/// The default number of tokens in interactive work: 8,192. If a forward pass of the dense model over them would take
+/// more than three minutes of processor time of all threads, half of that, a quarter and so on, but at least 512.
+/// Processor time and powers of 2, so that the number does not depend on what else the machine does.
 std::int64_t interactiveTokens(const RunSpeed& speed, const ModelSpec& spec);
 
 } // namespace secateur

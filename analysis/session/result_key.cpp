@@ -37,7 +37,7 @@ std::string tokensOf(const MeasuredData& data) {
 
 std::string maskName(const Session& session, const std::string& digest) {
     if (digest == "dense")
-        return "whole model";
+        return "dense model";
     const SessionMask* mask = session.mask(digest);
     return mask ? mask->name : "mask " + digest.substr(digest.find(':') + 1, 8);
 }

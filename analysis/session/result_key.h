@@ -40,7 +40,7 @@ std::optional<MetricResult> resolveResult(const Session& session, const ResultKe
 /// The label of resolveResult(), without computing values.
 std::string labelOf(const Session& session, const ResultKey& key);
 
-/// "built-in text, 1,024 tokens · whole model", "weights · bfloat16": the conditions of a measurement.
+/// "built-in text, 1,024 tokens · dense model", "weights · bfloat16": the conditions of a measurement.
 std::string measuredOn(const Session& session, const MetricResult& result);
 
 /// A result's label: the conditions in which its measurement differs from others of the same result id; empty if it is

@@ -46,6 +46,9 @@ struct Services {
         gradientChange;
     /// Reads a text and divides it into windows for a model.
     std::function<EvaluationText(const Model&, const TextRequest&, const Progress&)> readText;
+    /// Reads a text and divides it into sequences for an encoder. @param path empty = the built-in text
+    std::function<SequenceText(const Model&, const std::string& path, std::int64_t mostTokens, const Progress&)>
+        readSequences;
     /// Reads a task file; for a classifier also the names of its classes.
     std::function<AskedTask(const Model&, const TaskRequest&, const Progress&)> readTask;
     std::function<std::shared_ptr<const Tokenizer>(const Model&)> openTokenizer;

@@ -46,6 +46,10 @@ bool isSame(const PromptContinuation& a, const PromptContinuation& b) {
     return a.prompt == b.prompt;
 }
 
+bool isSame(const PooledEvaluation& a, const PooledEvaluation& b) {
+    return a.digest == b.digest && a.sequenceLength == b.sequenceLength && a.reference.digest == b.reference.digest;
+}
+
 bool isTimed(const Evaluation& evaluation) {
     return evaluation.latency || !evaluation.prefills.empty();
 }
@@ -90,6 +94,10 @@ bool settle(Evaluation& earlier, Evaluation& later) {
         earlier.latency.reset();
         ++erased;
     }
+    if (earlier.pooled && later.pooled && isSame(*earlier.pooled, *later.pooled)) {
+        earlier.pooled.reset();
+        ++erased;
+    }
     if (isEmpty(earlier) && !goesOn)
         earlier.seconds = 0; // all of its runs were replaced
     return erased > 0 || hadText != earlier.text.has_value();
@@ -102,6 +110,7 @@ bool canJoin(const Evaluation& row, const Evaluation& more) {
     const bool timesAgree = !isTimed(row) || !isTimed(more) ||
                             (row.timedAgainst.digest == more.timedAgainst.digest && !(row.latency && more.latency));
     return row.mask.digest == more.mask.digest && isSameWay(row, more) && !(row.text && more.text) &&
+           !(row.pooled && more.pooled) &&
            std::ranges::none_of(more.tasks, hasName) && timesAgree && !shareAny(row.prefills, more.prefills) &&
            !shareAny(row.continuations, more.continuations);
 }
@@ -112,6 +121,8 @@ void joinRow(Evaluation& row, Evaluation more) {
         row.text = std::move(more.text);
         row.reusedLayers = more.reusedLayers;
     }
+    if (more.pooled)
+        row.pooled = std::move(more.pooled);
     if (isTimed(more))
         row.timedAgainst = std::move(more.timedAgainst);
     if (more.latency)
@@ -188,7 +199,8 @@ std::string add(Session& session, SessionMask mask) {
 }
 
 bool isEmpty(const Evaluation& evaluation) {
-    return !evaluation.text && evaluation.tasks.empty() && !isTimed(evaluation) && evaluation.continuations.empty();
+    return !evaluation.text && !evaluation.pooled && evaluation.tasks.empty() && !isTimed(evaluation) &&
+           evaluation.continuations.empty();
 }
 
 void place(std::vector<Evaluation>& evaluations, Evaluation evaluation, std::vector<bool>& isChanged) {

@@ -36,6 +36,13 @@ Services windowServices() {
     services.prune = pruneOnChoice;
     services.gradientChange = gradientChangeOnChoice;
     services.readText = readEvaluationText;
+    services.readSequences = [](const Model& model, const std::string& path, std::int64_t mostTokens,
+                                const Progress& progress) {
+        SequenceRequest request;
+        request.path = path;
+        request.rules.mostTokens = mostTokens;
+        return readSequenceText(model, request, progress);
+    };
     services.readPrompt = promptTokens;
     services.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
         AskedTask asked = readAskedTask(request, progress);
@@ -59,9 +66,8 @@ Services windowServices() {
                               const Progress& progress) {
         const ExportResult result = exportModel(model, target, request, progress);
         return fmt::format(
-            "{}: reopened; the logits of {} tokens differ from the masked model's by at most {} (largest "
-            "logit {})",
-            result.path, result.verified.tokens, significant(result.verified.most), significant(result.verified.scale));
+            "{}. Verified: logits match the masked model (max. difference {} of {} on {} tokens)", result.path,
+            significant(result.verified.most), significant(result.verified.scale), result.verified.tokens);
     };
     services.modelExtensions = modelExtensions();
     return services;

@@ -134,6 +134,51 @@ TextEvaluation readText(const Handle& group) {
     return text;
 }
 
+void writePooled(const Handle& group, const PooledEvaluation& pooled) {
+    const PooledDistance& distance = pooled.distance;
+    hdf5::writeText(group, "source", pooled.source);
+    hdf5::writeText(group, "digest", pooled.digest);
+    hdf5::writeInteger(group, "sequence_length", pooled.sequenceLength);
+    hdf5::writeInteger(group, "max_tokens", pooled.mostTokens);
+    hdf5::writeText(group, "reference_digest", pooled.reference.digest);
+    hdf5::writeInteger(group, "has_pooler", distance.hasPooler ? 1 : 0);
+    hdf5::writeInteger(group, "sequences", static_cast<std::int64_t>(distance.sequences));
+    hdf5::writeInteger(group, "tokens", distance.tokens);
+    hdf5::writeNumber(group, "relative", distance.relative.value);
+    hdf5::writeNumber(group, "relative_standard_error", distance.relative.standardError);
+    hdf5::writeNumber(group, "cosine", distance.cosine.value);
+    hdf5::writeNumber(group, "cosine_standard_error", distance.cosine.standardError);
+}
+
+/// Reads a distance, which is finite and at least 0. A single sequence has no standard error.
+MeanDistance readDistance(const Handle& group, const std::string& name) {
+    const MeanDistance mean{hdf5::readNumber(group, name.c_str()),
+                            hdf5::readNumber(group, (name + "_standard_error").c_str())};
+    constexpr double rounding = 1e-9; // a cosine distance of equal vectors
+    if (!std::isfinite(mean.value) || mean.value < -rounding)
+        throw Error(fmt::format("cannot be {}", mean.value), name);
+    return mean;
+}
+
+PooledEvaluation readPooled(const Handle& group) {
+    PooledEvaluation pooled;
+    pooled.source = hdf5::readText(group, "source");
+    pooled.digest = hdf5::readText(group, "digest");
+    pooled.sequenceLength = hdf5::readInteger(group, "sequence_length");
+    pooled.mostTokens = hdf5::readInteger(group, "max_tokens");
+    pooled.reference.digest = hdf5::readText(group, "reference_digest");
+    PooledDistance& distance = pooled.distance;
+    distance.hasPooler = hdf5::readInteger(group, "has_pooler") != 0;
+    const std::int64_t sequences = hdf5::readInteger(group, "sequences");
+    if (sequences < 1)
+        throw Error(fmt::format("cannot be {}", sequences), "sequences");
+    distance.sequences = static_cast<std::size_t>(sequences);
+    distance.tokens = hdf5::readInteger(group, "tokens");
+    distance.relative = readDistance(group, "relative");
+    distance.cosine = readDistance(group, "cosine");
+    return pooled;
+}
+
 template <typename Read>
 auto reading(const std::string& place, Read read) {
     try {
@@ -182,6 +227,9 @@ Evaluation readEvaluation(const Handle& group, const std::string& place) {
     Evaluation evaluation = reading(place, [&] { return readDescription(group); });
     if (hdf5::exists(group, "text"))
         evaluation.text = reading(place + "/text", [&] { return readText(hdf5::openGroup(group, "text")); });
+    if (hdf5::exists(group, "pooled_distance"))
+        evaluation.pooled =
+            reading(place + "/pooled_distance", [&] { return readPooled(hdf5::openGroup(group, "pooled_distance")); });
     evaluation.tasks = readNumbered(group, place, "tasks", readTaskRun);
     evaluation.continuations = readNumbered(group, place, "continuations", readContinuation);
     if (hdf5::exists(group, "latency"))
@@ -203,6 +251,8 @@ void writeEvaluation(const Handle& group, const Evaluation& evaluation) {
     hdf5::writeTexts(group, "warnings", evaluation.warnings);
     if (evaluation.text)
         writeText(hdf5::group(group, "text"), *evaluation.text);
+    if (evaluation.pooled)
+        writePooled(hdf5::group(group, "pooled_distance"), *evaluation.pooled);
     writeNumbered(group, "tasks", evaluation.tasks, writeTaskRun);
     writeNumbered(group, "continuations", evaluation.continuations, writeContinuation);
     if (evaluation.latency || !evaluation.prefills.empty())

@@ -115,7 +115,7 @@ private slots:
         QCOMPARE(values(made)[0], -0.5);
         QCOMPARE(values(made)[1], 2.0);
         QVERIFY(std::isnan(values(made)[2]));
-        QCOMPARE(made->label, "wiki.txt, whole model − built-in text");
+        QCOMPARE(made->label, "wiki.txt, dense model − built-in text");
         const auto toReference = resolveResult(all, parseResultKey("sink_layer@-reference"));
         QCOMPARE(values(toReference), (std::vector<double>{-1, 0, 1}));
         QCOMPARE(toReference->label, "wiki.txt, mask 01234567 − other");
@@ -142,12 +142,12 @@ private slots:
     void measurementsAreToldApartByWhatDiffers() {
         Session all = session();
         QCOMPARE(distinction(all, all.results[0]), "built-in text");
-        QCOMPARE(distinction(all, all.results[1]), "wiki.txt, whole model");
+        QCOMPARE(distinction(all, all.results[1]), "wiki.txt, dense model");
         all.results.pop_back();
         QCOMPARE(distinction(all, all.results[0]), "built-in text");
         all.results.pop_back();
         QCOMPARE(distinction(all, all.results[0]), "");
-        QCOMPARE(measuredOn(all, all.results[0]), "built-in text, 1,024 tokens · whole model");
+        QCOMPARE(measuredOn(all, all.results[0]), "built-in text, 1,024 tokens · dense model");
         MetricResult unlike = all.results[0];
         unlike.measurement.dataDigest = "without BOS";
         unlike.data->bos = "never";

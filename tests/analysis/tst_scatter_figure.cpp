@@ -1,3 +1,4 @@
+#include "analysis/figures/evaluation_figure.h"
 #include "analysis/figures/figure_table.h"
 #include "analysis/figures/scatter_figure.h"
 #include "analysis/base/usage_error.h"
@@ -51,6 +52,38 @@ Session smallSession() {
                        result("mag_sp_head", matrix(2, {0.1, 20, 3, 400, 5, 0, missing, missing})),
                        result("gate_norm_group", matrix(2, {10, 20, 30, missing})),
                        result("gate_norm", matrix(2, {7, 8})), result("mag_sp_neuron", matrix(2, {1, 2, 3, 4, 5, 6}))};
+    return session;
+}
+
+/// An evaluation on `windows` windows of one text, of which the first `scored` were scored.
+Evaluation scoredOn(const char* digest, std::size_t windows, std::size_t scored, const EvaluatedMask& mask,
+                    double worse) {
+    std::vector<WindowLoss> losses;
+    for (std::size_t i = 0; i < scored; ++i)
+        losses.push_back({7 * (2 + worse + 0.1 * static_cast<double>(i)), 7, 0, i});
+    Evaluation evaluation;
+    evaluation.mask = mask;
+    evaluation.dtype = "float32";
+    evaluation.text =
+        TextEvaluation{"a.txt", digest, perplexityOf({TextProtocol::tokenPpl, BosMode::firstOnly, 8}, losses, {}), {}};
+    evaluation.text->windows = windows;
+    return evaluation;
+}
+
+/// Two masks: the first head of layer 0, and the first head of layer 1. The second was scored on other windows only.
+Session scoredSession() {
+    Session session = smallSession();
+    session.model.spec.hidden = 16;
+    session.model.parameters = 20'000;
+    for (const int layer : {0, 1}) {
+        MaskRecord record{PruningMask(session.model.spec), {}, {}, {}, {}};
+        LayerMask cut = record.mask.layer(layer);
+        cut.heads[0] = false;
+        record.mask.setLayer(layer, cut);
+        session.masks.push_back({layer == 0 ? "a" : "b", layer == 0 ? "sha256:a" : "sha256:b", record});
+    }
+    session.evaluations = {scoredOn("sha256:11", 11, 11, {}, 0), scoredOn("sha256:11", 11, 11, {"b", "sha256:b"}, 0.5),
+                           scoredOn("sha256:14", 14, 14, {}, 0), scoredOn("sha256:14", 14, 14, {"a", "sha256:a"}, 0.25)};
     return session;
 }
 
@@ -173,6 +206,39 @@ private slots:
         const Figure figure = metricScatter(session.model, session.results[0], session.results[1], look);
         QCOMPARE(figure.series.front().positions, (std::vector<double>{1, 3, 5}));
         QCOMPARE(QString::fromStdString(figure.note), "Spearman −0.14 · Kendall −0.07 · 6 heads · 1 in 2 drawn");
+    }
+
+    void runsOnOtherWindowsAreHollow() {
+        Session session = scoredSession();
+        const PriceList prices(session.model);
+        Figure figure = evaluationScatter(session, prices);
+        QCOMPARE(figure.series.size(), std::size_t(3));
+        QCOMPARE(figure.series[1].names, std::vector<std::string>{"a"});
+        QVERIFY(!figure.series[1].isHollow);
+        QVERIFY(figure.series[2].isHollow);
+        QCOMPARE(figure.series[2].names, std::vector<std::string>{"b"});
+        QCOMPARE(figure.series[2].places, std::vector<std::size_t>{1});
+        QVERIFY(std::abs(figure.series[2].values[0] - 0.5) < 1e-12); // to the dense run on the same windows
+        QCOMPARE(QString::fromStdString(figure.note), "hollow: scored on other windows (11 windows of 8 tokens)");
+        session.evaluations.push_back(scoredOn("sha256:14", 14, 4, {"b", "sha256:b"}, 1)); // stopped after 4 windows
+        figure = evaluationScatter(session, prices);
+        QCOMPARE(figure.series[2].names, (std::vector<std::string>{"b", "b"}));
+        QVERIFY(figure.note.ends_with("; 4 of 14 windows of 8 tokens)"));
+        session.evaluations.erase(session.evaluations.begin(), session.evaluations.begin() + 2);
+        session.evaluations.pop_back();
+        figure = evaluationScatter(session, prices);
+        QCOMPARE(figure.series.size(), std::size_t(2));
+        QVERIFY(figure.note.empty());
+    }
+
+    void parametersAreNeverBelowZero() {
+        const Session session = scoredSession();
+        const Figure figure = evaluationScatter(session, PriceList(session.model));
+        QVERIFY(figure.x.range.has_value());
+        QVERIFY2(figure.x.range->lower >= 0, qPrintable(QString::number(figure.x.range->lower)));
+        for (const FigureSeries& series : figure.series)
+            for (const double position : series.positions)
+                QVERIFY(position > figure.x.range->lower && position < figure.x.range->upper);
     }
 
     void nothingMeasuredYetIsAnEmptyScatter() {

@@ -15,8 +15,10 @@
 
 #include <QtTest>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 using namespace secateur;
 using test::apart;
@@ -64,6 +66,29 @@ std::string stories() {
                : (folder + "/stories260K.gguf").toStdString();
 }
 
+/// Runs the first layers at full speed, as many as runSpeed() times, and then slows down.
+class SlowingRunner : public test::CountingRunner {
+public:
+    using CountingRunner::CountingRunner;
+    mutable std::size_t quickLayers = 12;
+
+    at::Tensor runLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, KvCache* cache,
+                        LayerObserver* observer) const override {
+        if (layers.size() >= quickLayers)
+            std::this_thread::sleep_for(std::chrono::milliseconds(4));
+        return CountingRunner::runLayer(plan, layer, x, batch, cache, observer);
+    }
+};
+
+class SlowingModel : public CountingModel {
+public:
+    explicit SlowingModel(const std::shared_ptr<const Model>& model)
+        : CountingModel(model)
+        , slowing(model->runner()) {}
+    const Runner& runner() const override { return slowing; }
+    SlowingRunner slowing;
+};
+
 ScoredText tinyStories(const Model& model, std::int64_t tokens) {
     const QString path = test::realData() + "/text/tinystories/tinystories_slice.txt";
     const PerplexityRules rules{TextProtocol::tokenPpl, {}, 64, tokens};
@@ -77,6 +102,24 @@ class TestTextEvaluator : public QObject {
     Q_OBJECT
 
 private slots:
+    void progressFollowsTheWindowsAtAnySpeed() {
+        const SlowingModel model(tiny("llama-gqa"));
+        DrawnText drawn(model.spec().vocab);
+        constexpr std::size_t count = 12;
+        EvaluatorOptions steps = options(plenty, 0, window);
+        TextEvaluator evaluator(model, drawn.fixedWindows(count, window), steps);
+        model.slowing.quickLayers = model.slowing.layers.size() + 4;
+        double last = 0;
+        const Progress progress([&last](double fraction, std::string_view) { last = fraction; });
+        double most = 0; // by which the progress was ahead of the windows
+        const auto sink = [&](const MaskEvaluation& found) {
+            most = std::max(most, last - static_cast<double>(found.run.windows.size()) / count);
+        };
+        evaluator.evaluate(cut(PruningMask(model.spec()), 1, 0), sink, progress);
+        QVERIFY2(most < 0.01, qPrintable(QString::number(most)));
+        QCOMPARE(last, 1.0);
+    }
+
     void incrementalIsFull_data() {
         QTest::addColumn<QString>("folder");
         QTest::addColumn<bool>("byPage");

@@ -78,7 +78,7 @@ const QMap<QString, QStringList> shelves{
     {"widgets/attention", {"plot", "jobs", "document", "results"}},
     {"widgets/heads", {"plot", "jobs", "document", "results"}},
     {"widgets/layers", {"plot", "document", "results"}},
-    {"widgets/masks", {"document", "evaluations"}},
+    {"widgets/masks", {"document", "results", "evaluations"}},
     {"widgets/neurons", {"plot", "document", "results", "layers"}},
     {"widgets/scatter", {"plot", "document", "results", "heads"}},
     {"widgets/window",

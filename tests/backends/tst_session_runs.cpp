@@ -111,6 +111,17 @@ void compareTimes(const Evaluation& a, const Evaluation& b) {
             QCOMPARE(a.latency->reference->seconds, b.latency->reference->seconds);
         compareSpeedups(a.latency->speedup, b.latency->speedup);
     }
+    QCOMPARE(a.pooled.has_value(), b.pooled.has_value());
+    if (a.pooled) {
+        const PooledDistance& x = a.pooled->distance;
+        const PooledDistance& y = b.pooled->distance;
+        QVERIFY(a.pooled->source == b.pooled->source && a.pooled->digest == b.pooled->digest &&
+                a.pooled->sequenceLength == b.pooled->sequenceLength && a.pooled->mostTokens == b.pooled->mostTokens &&
+                a.pooled->reference.digest == b.pooled->reference.digest);
+        QVERIFY(x.hasPooler == y.hasPooler && x.sequences == y.sequences && x.tokens == y.tokens);
+        QVERIFY(same(x.relative.value, y.relative.value) && same(x.relative.standardError, y.relative.standardError));
+        QVERIFY(same(x.cosine.value, y.cosine.value) && same(x.cosine.standardError, y.cosine.standardError));
+    }
     QCOMPARE(a.prefills.size(), b.prefills.size());
     for (std::size_t i = 0; i < a.prefills.size(); ++i) {
         QCOMPARE(a.prefills[i].tokens, b.prefills[i].tokens);

@@ -136,6 +136,9 @@ inline Session evaluatedSession() {
         drawnEvaluation(second, drawnRun(TextProtocol::tokenPpl, 22, 4)),
         drawnEvaluation(first, drawnRun(TextProtocol::wordPpl, 30, 6))};
     addDrawnTimes(session.evaluations[1]);
+    PooledEvaluation pooled{"texts/é.txt", "sha256:sequences", 128, {}, {{0.25, 0.125}, {0.5, missing}, true, 1, 9}};
+    pooled.mostTokens = 4096;
+    session.evaluations[2].pooled = pooled;
     session.evaluations[0].continuations = {drawnContinuation("Once é", " upon\n"), drawnContinuation("Two", "")};
     session.evaluations[1].continuations = {drawnContinuation("Once é", " there")};
     return session;

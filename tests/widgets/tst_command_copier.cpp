@@ -96,6 +96,7 @@ struct Bench {
         live.choose(choice);
         document.files()->open(folder.path("a model"));
         settle();
+        masks().renameMask("cut"); // which names the files of the mask
     }
 
     void settle() { QTRY_VERIFY_WITH_TIMEOUT(document.isOpen() && jobs.isIdle(), 30'000); }
@@ -121,7 +122,7 @@ struct Bench {
         const Outcome outcome = inShell(commands, folder.path());
         if (outcome.status != 0)
             qFatal("%s: %s", qPrintable(commands), qPrintable(outcome.error));
-        return readMask(folder.path("mask.mask.json").toStdString(), document.spec(), {}).record.mask;
+        return readMask(folder.path("cut.mask.json").toStdString(), document.spec(), {}).record.mask;
     }
     /// Whether the copied command makes the current mask again, which a strategy had made.
     bool isMadeAgain() {
@@ -160,7 +161,7 @@ void TestCommandCopier::anEvaluationIsMeasuredAgain() {
     bench.copier.copyEvaluation(evaluation);
     const QString commands = bench.text();
     qInfo("%s", qPrintable(commands));
-    QVERIFY(commands.contains("my session-mask.mask.json"));
+    QVERIFY(commands.contains("my session-cut.mask.json"));
     const Json text = bench.run(commands).at("text");
     const double loss = text.at("loss_nats").get<double>() - shown.perplexity.lossNats;
     const double delta = text.at("delta_nats").get<double>() - shown.reference->difference.nats;
@@ -264,7 +265,7 @@ void TestCommandCopier::handMadeMasksAreShownFromWhereThePersonPutsThem() {
     bench.masks().setHeadsCut({{0, 0}, {1, 3}}, true);
     bench.copier.copyMask();
     QVERIFY(placeWanted.wait());
-    QCOMPARE(placeWanted.front().front().toString(), QString("mask.mask.json"));
+    QCOMPARE(placeWanted.front().front().toString(), QString("cut.mask.json"));
     QVERIFY(bench.copied.isEmpty());
     bench.copier.place(bench.folder.path("of mine.json"));
     QVERIFY(bench.copied.wait());
@@ -286,7 +287,7 @@ void TestCommandCopier::exportsAreWrittenAgain() {
     qInfo("%s", qPrintable(commands));
     const Json done = bench.run(commands);
     QVERIFY(done.at("verified").at("max_logit_difference").get<double>() < 1e-4);
-    const std::string mask = bench.folder.path("a-model-mask/model.mask.json").toStdString();
+    const std::string mask = bench.folder.path("a-model-cut/model.mask.json").toStdString();
     QVERIFY(readMask(mask, bench.document.spec(), {}).record.mask == bench.masks().mask());
 }
 
@@ -295,13 +296,13 @@ void TestCommandCopier::evaluationsAreDrawnFromTheSession() {
     bench.masks().setHeadsCut({{0, 1}}, true);
     bench.measured();
     bench.save("s.h5");
-    const QString plot = "secateur-cli plot %1 --figure evaluations:mask=mask --out e.csv";
+    const QString plot = "secateur-cli plot %1 --figure evaluations:mask=cut --out e.csv";
     const Outcome drawn = inShell(plot.arg(bench.folder.path("s.h5")), bench.folder.path());
     QVERIFY2(drawn.status == 0, qPrintable(drawn.error));
     QFile csv(bench.folder.path("e.csv"));
     QVERIFY(csv.open(QIODevice::ReadOnly));
     const QByteArray lines = csv.readAll();
-    QVERIFY2(lines.contains("\r\ndense,dense,") && lines.contains("\r\nthis mask,mask,"), lines);
+    QVERIFY2(lines.contains("\r\ndense,dense,") && lines.contains("\r\nthis mask,cut,"), lines);
     const Outcome ofModel = inShell(plot.arg("'a model'"), bench.folder.path());
     QCOMPARE(ofModel.status, 1);
     QVERIFY2(ofModel.error.contains("holds no mask"), qPrintable(ofModel.error));
@@ -310,17 +311,17 @@ void TestCommandCopier::evaluationsAreDrawnFromTheSession() {
 void TestCommandCopier::filesOfOtherMasksStay() {
     Bench bench;
     bench.save("s.h5");
-    bench.folder.write("s-mask.mask.json", "notes");
+    bench.folder.write("s-cut.mask.json", "notes");
     bench.masks().setHeadsCut({{0, 1}}, true);
     bench.copier.copyMask();
-    QVERIFY(bench.text().contains("s-mask-2.mask.json"));
+    QVERIFY(bench.text().contains("s-cut-2.mask.json"));
     bench.masks().setHeadsCut({{0, 2}}, true);
     bench.copier.copyMask();
-    QVERIFY(bench.text().contains("s-mask-3.mask.json"));
+    QVERIFY(bench.text().contains("s-cut-3.mask.json"));
     bench.masks().undoStack()->undo();
     bench.copier.copyMask();
-    QVERIFY(bench.text().contains("s-mask-2.mask.json"));
-    QFile notes(bench.folder.path("s-mask.mask.json"));
+    QVERIFY(bench.text().contains("s-cut-2.mask.json"));
+    QFile notes(bench.folder.path("s-cut.mask.json"));
     QVERIFY(notes.open(QIODevice::ReadOnly));
     QCOMPARE(notes.readAll(), QByteArray("notes"));
 }

@@ -115,6 +115,28 @@ private slots:
         QCOMPARE(bench.value(bench.comparison.keyOf("sink_layer")), -2.0);
     }
 
+    void namesAreOfTheMeasurementsThatAreShown() {
+        Bench bench;
+        Measurements& measurements = *bench.document.measurements();
+        measurements.chooseMeasuring({"b", 0, {}}, false);
+        measurements.measure(parseMetricRequests("block_influence")); // only on b
+        bench.settle();
+        bench.measure("a");
+        bench.measure("b");
+        const std::string b = measurementKey(measurements.result("sink_head")->measurement);
+        bench.comparison.compareWith(b);
+        QVERIFY2(bench.comparison.nameOfB().startsWith("b,"), qPrintable(bench.comparison.nameOfB()));
+        QVERIFY2(bench.comparison.nameOfA().startsWith("a,"), qPrintable(bench.comparison.nameOfA()));
+        // Another result has a third measurement, which is its A.
+        measurements.chooseMeasuring({"c", 0, {}}, false);
+        measurements.measure(parseMetricRequests("sink_layer"));
+        bench.settle();
+        bench.comparison.setSubject("sink_layer");
+        QVERIFY2(bench.comparison.nameOfA().startsWith("c,"), qPrintable(bench.comparison.nameOfA()));
+        bench.comparison.setSubject("sink_head@-" + b);
+        QVERIFY2(bench.comparison.nameOfA().startsWith("a,"), qPrintable(bench.comparison.nameOfA()));
+    }
+
     void viewsFollow() {
         Bench bench;
         Selection selection;

@@ -259,7 +259,7 @@ private slots:
         QVERIFY(bench.table()->model()->index(1, 0).data(Qt::FontRole).value<QFont>().strikeOut());
         QCOMPARE(bench.neurons.legend()->text(), "neurons cut");
         QCOMPARE(bench.neurons.plot()->marks()[1].neurons, 4.0 / 50);
-        QCOMPARE(cutSummary(bench.masks().mask(), 1), "4 of 50 neurons cut (8.00 %)");
+        QCOMPARE(cutSummary(bench.masks().mask(), 1), "4 of 50 neurons cut (8.0 %)");
         QTest::keyClick(bench.table(), Qt::Key_Delete);
         QCOMPARE(bench.neuronsCut(1), 0);
         undoesTo(bench.masks(), start, 2);

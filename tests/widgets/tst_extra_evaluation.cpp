@@ -87,7 +87,10 @@ Services services() {
         if (request.path == "missing.txt")
             throw Error("is not there", request.path);
         test::DrawnText drawn(model.spec().vocab, 3);
-        return EvaluationText{request.path, "sha256:drawn", drawn.fixedWindows(16, 14), {}};
+        EvaluationText text{request.path, "sha256:drawn", drawn.fixedWindows(16, 14), {}};
+        text.scored.rules.window = request.rules.window;
+        text.scored.rules.mostTokens = request.rules.mostTokens;
+        return text;
     };
     services.readTask = [](const Model& model, const TaskRequest& request, const Progress& progress) {
         AskedTask asked = readAskedTask(request, progress);
@@ -100,6 +103,16 @@ Services services() {
 }
 
 struct Bench {
+    /// Opens a session in place of a model.
+    explicit Bench(const Session& session)
+        : opened(session) {
+        QObject::connect(&jobs, &JobRunner::started, &jobs, [this](quint64, const QString& title) { titles << title; });
+        opened.model.path = writeModel(folder).toStdString();
+        opened.model.fingerprint = openModel(opened.model.path, {})->fingerprint();
+        document.files()->open("kept.h5");
+        if (!QTest::qWaitFor([this] { return document.isOpen(); }))
+            qFatal("the session did not open");
+    }
     explicit Bench(const QString& text = "drawn.txt") {
         QObject::connect(&jobs, &JobRunner::started, &jobs, [this](quint64, const QString& title) { titles << title; });
         EvaluationChoice choice = live.choice();
@@ -126,9 +139,17 @@ struct Bench {
         return found == all.end() ? nullptr : &*found;
     }
 
+    Services openedServices() {
+        Services made = services();
+        made.isSession = [](const std::string& path) { return path == "kept.h5"; };
+        made.readSession = [this](const std::string&) { return opened; };
+        return made;
+    }
+
     Scratch folder;
+    Session opened;
     JobRunner jobs;
-    Document document{services(), &jobs};
+    Document document{openedServices(), &jobs};
     LiveEvaluation live{&document, &jobs};
     ExtraEvaluation& extra = *live.extra();
     QStringList titles; ///< of all jobs, in the order of their start
@@ -161,6 +182,9 @@ private slots:
     void nothingChosenRunsNothing();
     void tasksFollowTheText();
     void theDenseModelIsAskedOnce();
+    void anAddedTaskIsAskedOfTheDenseModelOnce();
+    void whatASessionHasIsNotMeasuredAgain();
+    void tasksAreNamedAfterTheirFormat();
     void anEditGivesUpWhatRuns();
     void whatWasStoppedGoesOn();
     void promptAndSpeedAreMeasured();
@@ -206,8 +230,8 @@ void TestExtraEvaluation::tasksFollowTheText() {
     QCOMPARE(bench.extra.state(), ExtraState::waiting);
     QVERIFY(!bench.extra.result(choice.tasks[0]));
     QTRY_VERIFY(bench.isMeasured());
-    const qsizetype text = bench.titles.lastIndexOf("Evaluating mask");
-    QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Running words on mask"),
+    const qsizetype text = bench.titles.lastIndexOf("Evaluating L0.H1, L1.H0");
+    QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Running words on L0.H1, L1.H0"),
              qPrintable(bench.titles.join('\n')));
 
     // The same evaluation with the engine alone.
@@ -260,7 +284,8 @@ void TestExtraEvaluation::theDenseModelIsAskedOnce() {
     for (const char* title : {"Running words on the dense model", "Running more on the dense model",
                               "Continuing the prompt with the dense model"})
         QCOMPARE(bench.titles.count(title), 1);
-    QCOMPARE(bench.titles.count("Running words on mask"), 2);
+    QCOMPARE(bench.titles.count("Running words on L0.H0"), 1);
+    QCOMPARE(bench.titles.count("Running words on L0.H0, L1.H1"), 1);
     QCOMPARE(bench.titles.count("Reading words"), 1);
     // Of an additional task, only the additional questions run.
     choice.tasks.push_back(request(bench.file("third.jsonl", 6)));
@@ -268,6 +293,67 @@ void TestExtraEvaluation::theDenseModelIsAskedOnce() {
     QTRY_VERIFY(bench.isMeasured());
     QCOMPARE(bench.titles.count("Running words on the dense model"), 1);
     QCOMPARE(bench.titles.count("Running third on the dense model"), 1);
+}
+
+void TestExtraEvaluation::anAddedTaskIsAskedOfTheDenseModelOnce() {
+    Bench bench;
+    ExtraChoice choice;
+    choice.tasks = {request(bench.file("first.jsonl", 6))};
+    bench.choose(choice);
+    bench.cut({0, 0});
+    QTRY_VERIFY(bench.isMeasured());
+    bench.document.masks()->clearMask();
+    QTRY_VERIFY(bench.isMeasured());
+    // The text's results under the dense model are known. A task that is added then has to be read and asked.
+    choice.tasks.push_back(request(bench.file("third.jsonl", 6)));
+    bench.titles.clear();
+    bench.choose(choice);
+    QTRY_VERIFY(bench.isMeasured());
+    QCOMPARE(bench.titles, (QStringList{"Reading third", "Running third on the dense model"}));
+    bench.document.masks()->undoStack()->undo();
+    QTRY_VERIFY(bench.isMeasured());
+    QCOMPARE(bench.titles.count("Running third on the dense model"), 1);
+    QCOMPARE(bench.titles.count("Running third on L0.H0"), 1);
+    QVERIFY(bench.extra.result(choice.tasks[1])->task->reference);
+}
+
+void TestExtraEvaluation::whatASessionHasIsNotMeasuredAgain() {
+    Session session;
+    ExtraChoice choice;
+    Scratch files;
+    const QString file = QString::fromStdString(files.write("words.jsonl", questions(12)));
+    choice.tasks = {request(file, 6)};
+    choice.prompt = prompt("the", 3);
+    choice.speed = quick;
+    {
+        Bench bench;
+        bench.choose(choice);
+        bench.cut({0, 0});
+        QTRY_VERIFY(bench.isMeasured());
+        QTRY_VERIFY(bench.jobs.isIdle());
+        session = bench.document.snapshot();
+    }
+    Bench bench(session);
+    bench.choose(choice);
+    QTRY_VERIFY(bench.jobs.isIdle());
+    for (const char* work : {"Evaluating", "Running", "Timing the", "Timing L", "Continuing", "Reading"})
+        QVERIFY2(bench.titles.filter(work).isEmpty(), qPrintable(bench.titles.join('\n')));
+    QCOMPARE(bench.extra.state(), ExtraState::complete);
+    const TaskEvaluation& task = bench.extra.result(choice.tasks[0])->task.value();
+    QCOMPARE(task.run.scores.count, 6U);
+    QVERIFY(task.reference && !task.reference->differences.empty());
+    QVERIFY(bench.extra.result(*choice.prompt)->written && bench.extra.denseResult(*choice.prompt));
+    QCOMPARE(bench.extra.result(quick)->latency->run.seconds.size(), 3U);
+    bench.cut({1, 1}); // another mask is measured, and compared with the stored results of the dense model
+    QTRY_VERIFY(bench.isMeasured());
+    QVERIFY(bench.titles.filter("on the dense model").isEmpty());
+    QVERIFY(bench.extra.result(choice.tasks[0])->task->reference);
+}
+
+void TestExtraEvaluation::tasksAreNamedAfterTheirFormat() {
+    QCOMPARE(shownTask("piqa", "valid"), QString("piqa"));
+    QCOMPARE(shownTask("generic", "words"), QString("words"));
+    QCOMPARE(shownTask("", "valid"), QString("valid"));
 }
 
 void TestExtraEvaluation::anEditGivesUpWhatRuns() {

@@ -442,13 +442,13 @@ void TestHeadFilter::classesAreNamedEverywhere() {
     bench.selection.select({{3, 1}}, Selection::Mode::replace);
     Bench::settle();
     const auto* table = bench.inspector.findChild<QTreeWidget*>();
-    const QList<QTreeWidgetItem*> rows = table->findItems("attention_pattern", Qt::MatchExactly);
+    const QList<QTreeWidgetItem*> rows = table->findItems("attention pattern", Qt::MatchExactly);
     QCOMPARE(rows.size(), 1);
     QCOMPARE(rows.first()->text(1), QString("diagonal"));
     QVERIFY(rows.first()->child(0)->text(0).contains("entropy 0.25"));
     bench.selection.select({{3, 0}, {3, 1}, {2, 1}}, Selection::Mode::replace);
     Bench::settle();
-    const QTreeWidgetItem* many = table->findItems("attention_pattern", Qt::MatchExactly).first();
+    const QTreeWidgetItem* many = table->findItems("attention pattern", Qt::MatchExactly).first();
     QCOMPARE(many->text(1), QString("mostly diagonal"));
     QCOMPARE(many->child(0)->text(0), QString("1 sink · 2 diagonal"));
 }

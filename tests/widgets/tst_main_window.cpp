@@ -561,12 +561,12 @@ void TestMainWindow::inspectorFollowsTheSelection() {
     program.window->goTo({1, 2}); // the seventh of the values 1 to 12
     QTest::qWait(1);
     QVERIFY(program.allText(inspector).contains("L1.H2  (KV group 1)"));
-    QStringList expected{"gate_norm_head|7.00", "rank 7 of 12 · layer p67|"};
+    QStringList expected{"gate-norm per head|7.00", "rank 7 of 12 · layer p67|"};
     QCOMPARE(rowsOf(table), expected);
     selection->select({{0, 0}, {0, 1}, {2, 3}}, Selection::Mode::replace);
     QTest::qWait(1);
     QVERIFY(program.allText(inspector).contains("3 heads selected"));
-    expected = {"gate_norm_head|mean 5.00", "3 values from 1.00 to 12.0|"};
+    expected = {"gate-norm per head|mean 5.00", "3 values from 1.00 to 12.0|"};
     QCOMPARE(rowsOf(table), expected);
     program.openModel(2); // which has other heads
     QVERIFY(selection->heads().empty());
@@ -899,7 +899,7 @@ void TestMainWindow::commandsAreCopiedFromTheMenus() {
     program.document.masks()->setHeadsCut({{0, 1}}, true);
     program.action("Copy mask as command line")->trigger();
     program.settle();
-    const QString file = program.folder.filePath("s-mask.mask.json");
+    const QString file = program.folder.filePath("s-L0.H1.mask.json");
     QVERIFY2(program.find<MessageBar>()->text().contains(file), qPrintable(program.find<MessageBar>()->text()));
     QCOMPARE(QGuiApplication::clipboard()->text(), QString("secateur-cli mask show %1 --model %2").arg(file, model));
 }
@@ -916,10 +916,10 @@ void TestMainWindow::keysCompareMasks() {
         program.action(text)->trigger();
     };
     press("Compare with the next mask", "Ctrl+D");
-    QCOMPARE(masks.comparedName(), std::string("mask"));
+    QCOMPARE(masks.comparedName(), std::string("L0.H1"));
     press("Swap with the compared mask", "Ctrl+Alt+D");
-    QCOMPARE(masks.state().edited().name, std::string("mask"));
-    QCOMPARE(masks.comparedName(), std::string("mask copy"));
+    QCOMPARE(masks.state().edited().name, std::string("L0.H1"));
+    QCOMPARE(masks.comparedName(), std::string("L0.H1 copy"));
     press("Stop comparing", "Ctrl+Shift+D");
     QVERIFY(!masks.compared());
 }

@@ -135,6 +135,7 @@ class TestMaskEditor : public QObject {
 
 private slots:
     void cutHeadsAreCutAndComeBack();
+    void aStepSaysHowManyUnitsItChanges();
     void anActionThatChangesNothingIsNoStep();
     void headOfADroppedSublayerComesBackAlone();
     void protectedUnitsAreLeftAloneAndSaidSo();
@@ -164,6 +165,35 @@ void TestMaskEditor::cutHeadsAreCutAndComeBack() {
     bench.editor.setHeadsCut({{0, 1}}, false);
     QVERIFY(!bench.editor.isCut({0, 1}));
     QCOMPARE(bench.editor.undoStack()->undoText(), "Restore 1 head");
+}
+
+void TestMaskEditor::aStepSaysHowManyUnitsItChanges() {
+    Bench bench;
+    const auto said = [&] { return bench.editor.undoStack()->undoText(); };
+    bench.editor.setHeadsCut({{0, 1}, {2, 3}}, true);
+    bench.editor.setHeadsCut({{0, 0}, {0, 1}, {2, 2}, {2, 3}, {4, 0}}, true);
+    QCOMPARE(said(), "Cut 3 heads"); // two were cut already
+    std::set<HeadId> all;
+    for (int layer = 0; layer < layers; ++layer)
+        for (int head = 0; head < heads; ++head)
+            all.insert({layer, head});
+    bench.editor.setHeadsCut(all, false);
+    QCOMPARE(said(), "Restore 5 heads");
+    bench.editor.setMlpCut({0, 1}, true);
+    bench.editor.setMlpCut({0, 1, 2}, true);
+    QCOMPARE(said(), "Drop the MLP of 1 layer");
+    bench.editor.setAttention({3}, AttentionCut::drop);
+    bench.editor.setAttention({2, 3, 4}, AttentionCut::keep);
+    QCOMPARE(said(), "Restore the attention of 1 layer");
+    bench.editor.setBlockCut({1}, true);
+    bench.editor.setBlockCut({0, 1, 2}, false);
+    QCOMPARE(said(), "Restore the blocks of 1 layer");
+    bench.editor.setNeuronsCut(4, std::vector{0, 1}, true);
+    bench.editor.setNeuronsCut(4, std::vector{0, 1, 2}, false);
+    QCOMPARE(said(), "Restore 2 neurons of layer 4");
+    bench.editor.restoreLayers({0, 1, 2, 3, 4});
+    QCOMPARE(said(), "Restore 2 layers"); // the MLPs of layers 0 and 2: restoring a block restores all in it
+    QVERIFY(bench.editor.mask().keepsAll());
 }
 
 void TestMaskEditor::anActionThatChangesNothingIsNoStep() {

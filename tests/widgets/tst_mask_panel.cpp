@@ -7,6 +7,7 @@
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/document/measurements.h"
 #include "widgets/evaluations/evaluations_panel.h"
 
 #include "widgets/evaluations/live_evaluation.h"
@@ -33,6 +34,8 @@
 #include <QTimer>
 #include <QToolTip>
 
+#include <limits>
+#include <memory>
 #include <tuple>
 
 using namespace secateur;
@@ -57,8 +60,10 @@ struct Bench {
     MaskPanel panel{&document, &live};
     EvaluationsPanel evaluations{&document, &live};
 
+    std::shared_ptr<const FakeModel> model;
+
     Bench() {
-        services.addModel(folder.filePath("small.gguf").toStdString(), 3);
+        model = services.addModel(folder.filePath("small.gguf").toStdString(), 3);
         document.files()->open(folder.filePath("small.gguf"));
         settle();
         panel.show();
@@ -69,7 +74,7 @@ struct Bench {
     QString text(const char* name) { return named<QLabel>(panel, name)->text(); }
     void chooseMetric(const char* id) {
         auto* metrics = named<QComboBox>(panel, "Metric to cut by");
-        metrics->setCurrentIndex(metrics->findText(id));
+        metrics->setCurrentIndex(metrics->findData(id));
         emit metrics->activated(metrics->currentIndex());
     }
 
@@ -98,6 +103,7 @@ class TestMaskPanel : public QObject {
 private slots:
     void saysWhatIsCutAndSaved();
     void amountIsShownBeforeItIsCut();
+    void theMetricStaysWhileItIsMeasuredAgain();
     void sliderCutsWhenItIsLetGo();
     void protectedHeadsAreNotChosen();
     void tooMuchIsSaid();
@@ -145,6 +151,21 @@ void TestMaskPanel::amountIsShownBeforeItIsCut() {
     QCOMPARE(bench.masks().undoStack()->undoText(), "Cut the lowest 5 heads by gate_norm_head");
     QCOMPARE(bench.masks().state().edited().record->provenance->strategy, "by_metric");
     QCOMPARE(amount->value(), 0.0);
+}
+
+void TestMaskPanel::theMetricStaysWhileItIsMeasuredAgain() {
+    Bench bench;
+    bench.chooseMetric("gate_norm_head");
+    const auto chosen = [&] { return named<QComboBox>(bench.panel, "Metric to cut by")->currentData().toString(); };
+    bench.model->layersFree = 1; // the second layer waits
+    bench.document.measurements()->measure(parseMetricRequests("gate_norm_head"));
+    QCOMPARE(chosen(), QString("gate_norm_head"));
+    named<QDoubleSpinBox>(bench.panel, "How many to cut")->setValue(5);
+    QVERIFY(bench.masks().preview()); // by the values of the first measurement
+    QCOMPARE(bench.text("Cut units"), "5 heads");
+    bench.model->layersFree = std::numeric_limits<int>::max();
+    bench.settle();
+    QCOMPARE(chosen(), QString("gate_norm_head"));
 }
 
 void TestMaskPanel::sliderCutsWhenItIsLetGo() {
@@ -198,9 +219,9 @@ void TestMaskPanel::masksAreRenamedAndChosen() {
 
 void TestMaskPanel::exportsSayWhyNot() {
     Bench bench;
-    QVERIFY(!bench.panel.exports()->isVisibleTo(&bench.panel));
+    QVERIFY(!bench.panel.exports()->isEnabled() && !bench.panel.exports()->button()->isEnabled());
     bench.masks().setHeadsCut({{0, 0}}, true);
-    QVERIFY(bench.panel.exports()->isVisibleTo(&bench.panel));
+    QVERIFY(bench.panel.exports()->isEnabled() && bench.panel.exports()->button()->isEnabled());
     QVERIFY(bench.text("Export as masked").startsWith("✓"));
     bench.masks().setAttention({1}, AttentionCut::bypassQk, 0.5);
     QVERIFY(bench.text("Export as masked").startsWith("✗"));
@@ -244,7 +265,7 @@ void TestMaskPanel::rowsAreCopiedInTheOrderSeen() {
     bench.evaluations.copyRows();
     const QStringList lines = QGuiApplication::clipboard()->text().split("\r\n");
     QCOMPARE(lines.size(), 4); // the header, two rows, and an empty string after the last break
-    QVERIFY2(lines[1].startsWith("1,mask,11,"), qPrintable(lines[1]));
+    QVERIFY2(lines[1].startsWith("1,L0.H0,11,"), qPrintable(lines[1]));
     QVERIFY2(lines[2].startsWith("0,dense,12,"), qPrintable(lines[2]));
 }
 

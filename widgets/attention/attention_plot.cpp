@@ -1,5 +1,6 @@
 #include "widgets/attention/attention_plot.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "widgets/plot/plot_axes.h"
 
@@ -407,7 +408,7 @@ void AttentionPlot::paintColourBar(QPainter& painter) const {
         const int y = std::clamp(static_cast<int>(bar.bottom() - share * bar.height()), bar.top() + height / 2,
                                  bar.bottom() - height / 2);
         painter.drawText(QRect(bar.right() + gap, y - height / 2, width() - bar.right() - gap, height),
-                         Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(significant(value, 2)));
+                         Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(shownNumber(value, 2)));
     }
 }
 

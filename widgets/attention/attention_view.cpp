@@ -1,6 +1,7 @@
 #include "widgets/attention/attention_view.h"
 
 #include "analysis/figures/model_figures.h"
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "widgets/attention/attention_plot.h"
 #include "widgets/attention/attention_run.h"
@@ -319,7 +320,7 @@ void AttentionView::updateHoverText() {
     if (!cell || !m_plot->map())
         return emit hoverText(m_selection->hovered() ? describe(*m_selection->hovered()) : QString());
     const auto token = [this](int index) { return QString("%1 “%2”").arg(index).arg(m_plot->tokens()[index]); };
-    const QString value = QString::fromStdString(significant(m_plot->map()->at(cell->query, cell->key), 4));
+    const QString value = QString::fromStdString(shownNumber(m_plot->map()->at(cell->query, cell->key), 4));
     const QString text =
         tr("%1: query %2 → key %3 = %4").arg(nameOf(head()), token(cell->query), token(cell->key), value);
     m_plot->setAccessibleDescription(text);

@@ -163,24 +163,39 @@ QString Comparison::referenceName() const {
     return tr("%1 (reference)").arg(QString::fromStdString(reference()->model.name));
 }
 
-QString Comparison::nameOfA() const {
-    if (m_other == referenceKey)
-        return QString::fromStdString(m_document->session().model.name);
+void Comparison::setSubject(const std::string& resultId) {
+    const std::string subject = parseResultKey(resultId).resultId;
+    if (subject == std::exchange(m_subject, subject) || !isOn())
+        return;
+    emit subjectChanged();
+}
+
+std::string Comparison::described() const {
+    const auto hasBoth = [this](const std::string& resultId) {
+        return findResult(m_document->session(), {resultId, m_other, {}}) && !keyOfA(resultId).empty();
+    };
+    if (!m_subject.empty() && hasBoth(m_subject))
+        return m_subject;
     for (const MetricResult& result : m_document->session().results)
-        if (measurementKey(result.measurement) == m_other)
-            if (const MetricResult* a = findResult(m_document->session(),
-                                                   {result.request.resultId(), keyOfA(result.request.resultId()), {}}))
-                return QString::fromStdString(measuredOn(m_document->session(), *a));
+        if (hasBoth(result.request.resultId()))
+            return result.request.resultId();
     return {};
 }
 
-QString Comparison::nameOfB() const {
+QString Comparison::describe(const std::string& key) const {
+    const std::string resultId = described();
+    const MetricResult* result = resultId.empty() ? nullptr : findResult(m_document->session(), {resultId, key, {}});
+    return result ? QString::fromStdString(measuredOn(m_document->session(), *result)) : QString();
+}
+
+QString Comparison::nameOfA() const {
     if (m_other == referenceKey)
-        return referenceName();
-    for (const MetricResult& result : m_document->session().results)
-        if (measurementKey(result.measurement) == m_other)
-            return QString::fromStdString(measuredOn(m_document->session(), result));
-    return {};
+        return QString::fromStdString(m_document->session().model.name);
+    return describe(keyOfA(described()));
+}
+
+QString Comparison::nameOfB() const {
+    return m_other == referenceKey ? referenceName() : describe(m_other);
 }
 
 } // namespace secateur

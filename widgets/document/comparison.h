@@ -51,13 +51,18 @@ public:
     std::vector<std::string> keysOf(const std::string& resultId) const;
     /// Possible values of other(), with a description of each measurement, in the order of the session.
     std::vector<std::pair<std::string, QString>> choices() const;
-    /// Descriptions of A and B.
+    /// The result that the view in front shows: A and B are described for it. @param resultId empty = none
+    void setSubject(const std::string& resultId);
+    /// Descriptions of A and B: of the subject's measurements, or if it was not measured twice, of the first result that
+    /// was. Different results may have different measurements as A.
     QString nameOfA() const;
     QString nameOfB() const;
 
 signals:
     /// The results of keyOf() and keysOf() changed.
     void changed();
+    /// nameOfA() and nameOfB() may have changed.
+    void subjectChanged();
     /// A request failed; the comparison is unchanged.
     void failed(const QString& message);
 
@@ -74,11 +79,15 @@ private:
     void measure(const std::vector<MetricRequest>& requests);
     void takeResults(std::vector<MetricResult> results);
     void clear();
+    /// The id of the result that nameOfA() and nameOfB() describe; empty if no result has both.
+    std::string described() const;
+    QString describe(const std::string& key) const;
     void onFailed(quint64 job, const QString& message);
 
     Document* m_document;
     JobRunner* m_jobs;
     std::string m_other;
+    std::string m_subject;
     Shown m_shown = Shown::difference;
     std::shared_ptr<const Model> m_model;    ///< model of the reference
     std::map<JobRunner::Id, bool> m_running; ///< own jobs, and whether each opens the reference

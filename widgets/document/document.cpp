@@ -6,9 +6,11 @@
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/mask_jobs.h"
+#include "widgets/document/mask_names.h"
 #include "widgets/document/measurements.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace secateur {
@@ -131,6 +133,7 @@ void Document::setSaved(const QString& path, const std::string& fingerprint, qui
 
 Session Document::snapshot() const {
     Session session = m_session;
+    adoptNames(session, m_masks->state().masks, m_services.maskDigest);
     const MaskState& state = m_masks->state();
     std::vector<std::string> lines;
     for (const NamedMask& mask : state.masks) {
@@ -184,18 +187,84 @@ void Document::setReference(std::shared_ptr<const Session> reference) {
     m_measurements->tellAllChanged();
 }
 
+std::vector<std::string> Document::listedDigests() const {
+    std::vector<std::string> digests;
+    std::map<std::shared_ptr<const MaskRecord>, std::string> known;
+    for (const NamedMask& mask : m_masks->state().masks) {
+        const auto found = m_digests.find(mask.record);
+        digests.push_back(found == m_digests.end() ? m_services.maskDigest(mask.record->mask) : found->second);
+        known.emplace(mask.record, digests.back());
+    }
+    m_digests = std::move(known);
+    return digests;
+}
+
+std::optional<std::size_t> Document::listed(const EvaluatedMask& mask) const {
+    const std::vector<std::string> digests = listedDigests();
+    const auto found = std::ranges::find(digests, mask.digest);
+    return found == digests.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - digests.begin()));
+}
+
 void Document::restoreMask(const EvaluatedMask& mask) {
-    const MaskState& state = m_masks->state();
     const SessionMask* stored = m_session.mask(mask.digest);
-    const PruningMask wanted = stored ? stored->record.mask : PruningMask(spec());
-    const auto isWanted = [&](const NamedMask& named) { return named.record->mask == wanted; };
-    const auto listed = std::ranges::find_if(state.masks, isWanted);
-    if (listed != state.masks.end())
-        m_masks->setCurrent(static_cast<std::size_t>(listed - state.masks.begin()));
+    if (const auto index = listed(mask))
+        m_masks->setCurrent(*index);
     else if (stored)
         m_masks->addMask(QString::fromStdString(stored->name), stored->record);
     else
-        m_masks->addMask(tr("mask"), MaskRecord{wanted, {}, {}, {}, {}});
+        m_masks->addMask(tr("mask"), MaskRecord{PruningMask(spec()), {}, {}, {}, {}});
+}
+
+void Document::compareWithMask(const EvaluatedMask& mask) {
+    const SessionMask* stored = m_session.mask(mask.digest);
+    if (const auto index = listed(mask))
+        m_masks->compareWith(*index);
+    else if (stored)
+        m_masks->compareWithNew(QString::fromStdString(stored->name), stored->record);
+}
+
+void Document::renameMask(const EvaluatedMask& mask, const QString& name) {
+    const std::string wanted = name.trimmed().toStdString();
+    if (wanted.empty() || mask.digest == "dense")
+        return;
+    if (const auto index = listed(mask)) {
+        m_masks->renameMask(*index, name); // the row shows the name in the list
+        return;
+    }
+    const auto isTaken = [&](const SessionMask& other) { return other.name == wanted && other.digest != mask.digest; };
+    std::string unique = wanted;
+    if (std::ranges::any_of(m_session.masks, isTaken))
+        unique += " (" + mask.digest.substr(mask.digest.find(':') + 1, 6) + ")";
+    for (SessionMask& other : m_session.masks)
+        if (other.digest == mask.digest)
+            other.name = unique;
+    for (Evaluation& evaluation : m_session.evaluations)
+        if (evaluation.mask.digest == mask.digest)
+            evaluation.mask.name = unique;
+    emit evaluationsChanged();
+    noteChange();
+}
+
+std::vector<Evaluation> Document::removeEvaluations(std::vector<std::size_t> places) {
+    std::ranges::sort(places, std::greater<>());
+    std::vector<Evaluation> removed;
+    for (const std::size_t place : places) {
+        if (place >= m_session.evaluations.size())
+            continue;
+        const auto at = m_session.evaluations.begin() + static_cast<std::ptrdiff_t>(place);
+        removed.insert(removed.begin(), std::move(*at));
+        m_session.evaluations.erase(at);
+    }
+    emit evaluationsChanged();
+    noteChange();
+    return removed;
+}
+
+void Document::returnEvaluations(std::vector<Evaluation> evaluations) {
+    for (Evaluation& evaluation : evaluations)
+        add(m_session, std::move(evaluation));
+    emit evaluationsChanged();
+    noteChange();
 }
 
 void Document::setSessionPath(const QString& path) {

@@ -9,10 +9,12 @@
 #include <QObject>
 #include <QString>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace secateur {
 
@@ -73,6 +75,16 @@ public:
     std::string storedView(const std::string& name) const;
     /// Makes the mask of an evaluation the current one: an equal mask of the list, or else a new one in the list.
     void restoreMask(const EvaluatedMask& mask);
+    /// Compares the current mask with that of an evaluation, which is added to the list if the list lacks it.
+    void compareWithMask(const EvaluatedMask& mask);
+    /// Renames the mask of an evaluation, in the list too. The dense model has no name.
+    void renameMask(const EvaluatedMask& mask, const QString& name);
+    /// Removes evaluations from the session. @param places indices in Session::evaluations @returns the removed ones
+    std::vector<Evaluation> removeEvaluations(std::vector<std::size_t> places);
+    /// Adds removed evaluations again.
+    void returnEvaluations(std::vector<Evaluation> evaluations);
+    /// The digest of each mask in the list.
+    std::vector<std::string> listedDigests() const;
     /// A copy of the session with the current masks.
     Session snapshot() const;
     /// snapshot() without results, which can be measured again.
@@ -113,6 +125,8 @@ signals:
 private:
     void adoptMasks();
     Protection storedProtection();
+    /// Index in the list of the mask of an evaluation; nothing if the list lacks it.
+    std::optional<std::size_t> listed(const EvaluatedMask& mask) const;
     void setSessionPath(const QString& path);
     void setModified(bool modified);
 
@@ -131,6 +145,7 @@ private:
     DocumentFiles* m_files;
     MaskJobs* m_maskJobs;
     Comparison* m_comparison;
+    mutable std::map<std::shared_ptr<const MaskRecord>, std::string> m_digests; ///< of masks that are or were listed
 };
 
 } // namespace secateur

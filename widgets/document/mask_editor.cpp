@@ -2,6 +2,7 @@
 
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/base/text.h"
+#include "widgets/document/mask_names.h"
 
 #include <QElapsedTimer>
 #include <QUndoCommand>
@@ -24,6 +25,25 @@ std::shared_ptr<const MaskRecord> recordOf(PruningMask mask) {
 
 QString counted(std::size_t count, const char* thing) {
     return QString::fromStdString(secateur::counted(count, thing));
+}
+
+bool isNeuronCut(const LayerMask& layer, int neuron) {
+    return !layer.block || !layer.mlp || !layer.neurons[static_cast<std::size_t>(neuron)];
+}
+
+bool isWhole(const std::vector<bool>& kept) {
+    return std::ranges::find(kept, false) == kept.end();
+}
+
+/// Whether a layer's attention is already dropped, kept or bypassed like this.
+bool hasAttention(const LayerMask& layer, AttentionCut attention, double alpha) {
+    return layer.attention == attention && (attention != AttentionCut::keep || isWhole(layer.heads)) &&
+           (attention != AttentionCut::bypassQk || layer.alpha == alpha);
+}
+
+/// Whether a layer's MLP is already dropped, or kept with all neurons.
+bool hasMlp(const LayerMask& layer, bool kept) {
+    return layer.mlp == kept && (!kept || isWhole(layer.neurons));
 }
 
 } // namespace
@@ -111,9 +131,15 @@ void MaskEditor::commitMask(const QString& action, PruningMask mask, bool repeat
         setPreview({});
         return;
     }
+    NamedMask& edited = next.masks[next.current];
+    const bool hasTitle = isTitle(edited.name, record);
     record.mask = std::move(mask);
     record.provenance = std::move(provenance);
-    next.masks[next.current].record = std::make_shared<const MaskRecord>(std::move(record));
+    if (hasTitle) {
+        edited.name.clear();
+        edited.name = next.freeName(maskTitle(record));
+    }
+    edited.record = std::make_shared<const MaskRecord>(std::move(record));
     commit(action, std::move(next), repeats);
 }
 
@@ -149,8 +175,11 @@ PruningMask MaskEditor::withHeads(PruningMask from, const std::set<HeadId>& head
 void MaskEditor::setHeadsCut(const std::set<HeadId>& heads, bool cut) {
     const auto left = static_cast<std::size_t>(
         std::ranges::count_if(heads, [&](HeadId head) { return cut && isProtected().has(head); }));
-    const QString count = counted(heads.size() - left, "head");
-    commitMask(cut ? tr("Cut %1").arg(count) : tr("Restore %1").arg(count), withHeads(mask(), heads, cut));
+    PruningMask next = withHeads(mask(), heads, cut);
+    const auto changes = std::ranges::count_if(
+        heads, [&](HeadId head) { return isHeadCut(mask(), head) != isHeadCut(next, head); });
+    const QString count = counted(static_cast<std::size_t>(changes), "head");
+    commitMask(cut ? tr("Cut %1").arg(count) : tr("Restore %1").arg(count), std::move(next));
     if (left > 0)
         emit refused(tr("%1 left alone.").arg(counted(left, "protected head")));
 }
@@ -160,9 +189,12 @@ void MaskEditor::setNeuronsCut(int layer, std::span<const int> neurons, bool cut
         emit refused(tr("Layer %1 is protected.").arg(layer));
         return;
     }
-    const QString count = counted(neurons.size(), "neuron");
     PruningMask next = mask();
     setNeurons(next, layer, neurons, !cut); // restored within a dropped MLP, they come back alone
+    const auto changes = std::ranges::count_if(neurons, [&](int neuron) {
+        return isNeuronCut(mask().layer(layer), neuron) != isNeuronCut(next.layer(layer), neuron);
+    });
+    const QString count = counted(static_cast<std::size_t>(changes), "neuron");
     commitMask(cut ? tr("Cut %1 of layer %2").arg(count).arg(layer)
                    : tr("Restore %1 of layer %2").arg(count).arg(layer),
                std::move(next));
@@ -170,7 +202,10 @@ void MaskEditor::setNeuronsCut(int layer, std::span<const int> neurons, bool cut
 
 void MaskEditor::setAttention(const std::set<int>& layers, AttentionCut attention, double alpha) {
     std::set<int> chosen = allowed(layers, attention != AttentionCut::keep);
-    std::erase_if(chosen, [this](int layer) { return m_spec.layers[static_cast<std::size_t>(layer)].heads == 0; });
+    std::erase_if(chosen, [&](int layer) {
+        return m_spec.layers[static_cast<std::size_t>(layer)].heads == 0 ||
+               hasAttention(mask().layer(layer), attention, alpha);
+    });
     const QString count = counted(chosen.size(), "layer");
     const QString action = attention == AttentionCut::drop   ? tr("Drop the attention of %1").arg(count)
                            : attention == AttentionCut::keep ? tr("Restore the attention of %1").arg(count)
@@ -184,7 +219,8 @@ void MaskEditor::setAttention(const std::set<int>& layers, AttentionCut attentio
 }
 
 void MaskEditor::setMlpCut(const std::set<int>& layers, bool cut) {
-    const std::set<int> chosen = allowed(layers, cut);
+    std::set<int> chosen = allowed(layers, cut);
+    std::erase_if(chosen, [&](int layer) { return hasMlp(mask().layer(layer), !cut); });
     const QString count = counted(chosen.size(), "layer");
     edit(cut ? tr("Drop the MLP of %1").arg(count) : tr("Restore the MLP of %1").arg(count), chosen,
          [&](int, LayerMask& layer) {
@@ -195,7 +231,8 @@ void MaskEditor::setMlpCut(const std::set<int>& layers, bool cut) {
 }
 
 void MaskEditor::setBlockCut(const std::set<int>& layers, bool cut) {
-    const std::set<int> chosen = allowed(layers, cut);
+    std::set<int> chosen = allowed(layers, cut);
+    std::erase_if(chosen, [&](int layer) { return mask().layer(layer).block != cut; });
     const QString count = counted(chosen.size(), "layer");
     edit(cut ? tr("Drop the blocks of %1").arg(count) : tr("Restore the blocks of %1").arg(count), chosen,
          [&](int, LayerMask& layer) { layer.block = !cut; });
@@ -203,7 +240,9 @@ void MaskEditor::setBlockCut(const std::set<int>& layers, bool cut) {
 
 void MaskEditor::restoreLayers(const std::set<int>& layers) {
     const PruningMask whole(m_spec);
-    edit(tr("Restore %1").arg(counted(layers.size(), "layer")), layers,
+    std::set<int> chosen = layers;
+    std::erase_if(chosen, [&](int layer) { return mask().layer(layer).keepsAll(); });
+    edit(tr("Restore %1").arg(counted(chosen.size(), "layer")), chosen,
          [&](int index, LayerMask& layer) { layer = whole.layer(index); });
 }
 
@@ -260,12 +299,16 @@ void MaskEditor::duplicateMask() {
 }
 
 void MaskEditor::renameMask(const QString& name) {
+    renameMask(m_state.current, name);
+}
+
+void MaskEditor::renameMask(std::size_t index, const QString& name) {
     const std::string wanted = name.trimmed().toStdString();
-    if (wanted.empty() || wanted == m_state.edited().name)
+    if (wanted.empty() || wanted == m_state.masks.at(index).name)
         return;
     MaskState next = m_state;
-    next.masks[next.current].name.clear();
-    next.masks[next.current].name = next.freeName(wanted);
+    next.masks[index].name.clear();
+    next.masks[index].name = next.freeName(wanted);
     commit(tr("Rename a mask"), std::move(next));
 }
 
@@ -305,6 +348,14 @@ void MaskEditor::applyPreview(const QString& action, std::optional<MaskProvenanc
 void MaskEditor::compareWith(std::optional<std::size_t> index) {
     m_compared = index ? m_state.masks.at(*index).name : std::string();
     emit listChanged();
+}
+
+void MaskEditor::compareWithNew(const QString& name, MaskRecord record) {
+    record.mask.checkFits(m_spec);
+    MaskState next = m_state;
+    next.masks.push_back({next.freeName(name.toStdString()), std::make_shared<const MaskRecord>(std::move(record))});
+    commit(tr("Add %1").arg(name), std::move(next));
+    compareWith(m_state.masks.size() - 1);
 }
 
 void MaskEditor::compareWithNext() {

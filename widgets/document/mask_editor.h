@@ -18,7 +18,8 @@ namespace secateur {
 /// Whether a mask cuts a head, by itself or with its sublayer or block.
 bool isHeadCut(const PruningMask& mask, HeadId head);
 
-/// The list of masks; the current one is edited and shown in all views. Each action is one undo step; quick repeats of
+/// The list of masks; the current one is edited and shown in all views. A mask without a name of the user's has a title
+/// that follows its cuts (mask_names.h). Each action is one undo step; quick repeats of
 /// an action are merged. Protected units are not cut (see refused()). Lives on the GUI thread.
 class MaskEditor : public QObject {
     Q_OBJECT
@@ -61,6 +62,7 @@ public:
     void addMask(const QString& name, MaskRecord record); ///< as the current mask @throws Error if it does not fit
     void duplicateMask();
     void renameMask(const QString& name);
+    void renameMask(std::size_t index, const QString& name);
     void removeMask(); ///< removes the current mask, unless it is the only one
     void setCurrent(std::size_t index);
 
@@ -74,6 +76,8 @@ public:
 
     /// Compares the current mask with another one of the list; empty = none. This is no undo step.
     void compareWith(std::optional<std::size_t> index);
+    /// Adds a mask to the list, and compares the current one with it, in one step. @throws Error if it does not fit
+    void compareWithNew(const QString& name, MaskRecord record);
     /// Compares with the next mask of the list; after the last, with none.
     void compareWithNext();
     /// Exchanges the current and the compared mask.

@@ -1,8 +1,10 @@
 #include "widgets/evaluations/effect_box.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/live_evaluation.h"
+#include "widgets/results/still_label.h"
 
 #include <QFileInfo>
 #include <QGridLayout>
@@ -28,14 +30,9 @@ bool isShare(const std::string& metricId) {
     return metricId != "perplexity";
 }
 
-QString share(double value) {
-    return QString::number(100 * value, 'f', 1);
-}
-
 /// "+1.2 ± 0.4"
 QString signedWithError(double value, double error) {
-    const QString text = effectText(std::isnan(error) ? significant(value) : withError(value, error));
-    return value > 0 ? "+" + text : text;
+    return effectText(shownChange(value, error));
 }
 
 QString differenceText(const MetricDifference& difference) {
@@ -47,22 +44,24 @@ QString differenceText(const MetricDifference& difference) {
         .arg(signedWithError(100 * difference.value, 100 * difference.standardError));
 }
 
-QLabel* valueLabel(const QString& name = {}) {
-    auto* label = new QLabel;
+StillLabel* valueLabel(const QString& name = {}) {
+    auto* label = new StillLabel;
     label->setAccessibleName(name);
     label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     return label;
 }
 
-QLabel* quietLabel(QLabel* label) {
+StillLabel* quietLabel(StillLabel* label) {
     label->setForegroundRole(QPalette::PlaceholderText);
     return label;
 }
 
-QString nameOf(const ExtraItem& item) {
-    if (const auto* task = std::get_if<TaskRequest>(&item))
-        return QFileInfo(effectText(task->path)).completeBaseName();
+QString nameOf(const ExtraItem& item, const ExtraEvaluation& extra) {
+    if (std::holds_alternative<TaskRequest>(item))
+        return extra.taskTitle(item);
+    if (std::holds_alternative<PooledRequest>(item))
+        return ExtraResultsBox::tr("pooled distance");
     return std::holds_alternative<SpeedRequest>(item) ? ExtraResultsBox::tr("tokens/s") : ExtraResultsBox::tr("prompt");
 }
 
@@ -75,7 +74,7 @@ QString interval(const LossDifference& difference) {
     if (std::isnan(half))
         return EffectBox::tr("A single window has no confidence interval.");
     return EffectBox::tr("95 % confidence interval of the paired difference: %1 to %2 nats (%3 windows).")
-        .arg(effectText(significant(difference.nats - half, 4)), effectText(significant(difference.nats + half, 4)))
+        .arg(effectText(shownNumber(difference.nats - half, 4)), effectText(shownNumber(difference.nats + half, 4)))
         .arg(difference.count);
 }
 
@@ -88,7 +87,7 @@ std::size_t sharedTokens(const PromptContinuation& a, const PromptContinuation& 
 } // namespace
 
 QString metricText(const TaskMetric& metric) {
-    return isShare(metric.id) ? share(metric.value) + " %" : effectText(significant(metric.value, 4));
+    return effectText(isShare(metric.id) ? shownShare(metric.value) : shownNumber(metric.value, 4));
 }
 
 ExtraResultsBox::ExtraResultsBox(ExtraEvaluation* extra, QWidget* parent)
@@ -97,7 +96,10 @@ ExtraResultsBox::ExtraResultsBox(ExtraEvaluation* extra, QWidget* parent)
     , m_grid(new QGridLayout(this)) {
     m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setVerticalSpacing(0);
-    m_grid->setColumnStretch(1, 1);
+    constexpr int names = 2;
+    constexpr int values = 3;
+    m_grid->setColumnStretch(0, names);
+    m_grid->setColumnStretch(1, values);
     connect(extra, &ExtraEvaluation::changed, this, &ExtraResultsBox::refresh);
     refresh();
 }
@@ -113,29 +115,27 @@ void ExtraResultsBox::refresh() {
 
 void ExtraResultsBox::build(const std::vector<ExtraItem>& items) {
     for (const Row& row : m_rows)
-        for (QLabel* label : {row.name, row.value, row.details, row.difference})
+        for (StillLabel* label : {row.name, row.value, row.details, row.difference})
             delete label;
     m_rows.clear();
     int line = 0;
     for (const ExtraItem& item : items) {
-        Row row{item, new QLabel, valueLabel(), quietLabel(new QLabel), quietLabel(valueLabel())};
-        const QString name = nameOf(item);
-        constexpr int mostWidth = 15; // characters
-        row.name->setText(
-            fontMetrics().elidedText(name, Qt::ElideMiddle, mostWidth * fontMetrics().averageCharWidth()));
-        row.name->setToolTip(name);
-        row.details->setWordWrap(true);
-        row.value->setAccessibleName(name);
-        row.difference->setAccessibleName(tr("Change of %1").arg(name));
+        const Row row{item, new StillLabel, valueLabel(), quietLabel(new StillLabel), quietLabel(valueLabel())};
+        const auto* task = std::get_if<TaskRequest>(&item);
+        row.name->setToolTip(task ? effectText(task->path) : QString());
         m_grid->addWidget(row.name, line, 0);
         m_grid->addWidget(row.value, line++, 1);
-        m_grid->addWidget(row.details, line, 0, 1, 2);
+        m_grid->addWidget(row.details, line, 0);
         m_grid->addWidget(row.difference, line++, 1);
         m_rows.push_back(row);
     }
 }
 
 void ExtraResultsBox::fill(const Row& row) const {
+    const QString name = nameOf(row.item, *m_extra);
+    row.name->setText(name);
+    row.value->setAccessibleName(name);
+    row.difference->setAccessibleName(tr("Change of %1").arg(name));
     row.details->clear();
     row.difference->clear();
     row.value->setToolTip({});
@@ -149,10 +149,21 @@ void ExtraResultsBox::fill(const Row& row) const {
         fillTask(row, *result->task);
     else if (result->latency)
         fillSpeed(row, *result->latency);
+    else if (result->pooled)
+        fillPooled(row, *result->pooled);
     else
         fillPrompt(row, *result);
-    row.details->setVisible(!row.details->text().isEmpty());
-    row.difference->setVisible(!row.difference->text().isEmpty());
+}
+
+void ExtraResultsBox::fillPooled(const Row& row, const PooledEvaluation& pooled) const {
+    const PooledDistance& distance = pooled.distance;
+    row.value->setText(effectText(shownWithError(distance.relative.value, distance.relative.standardError)));
+    row.value->setToolTip(tr("Distance of %1 from the dense model's, relative to its length: mean of %2 sequences of %3")
+                              .arg(distance.hasPooler ? tr("the pooled output") : tr("the first token's final state"))
+                              .arg(distance.sequences)
+                              .arg(effectText(pooled.source)));
+    row.details->setText(tr("cosine distance"));
+    row.difference->setText(effectText(shownWithError(distance.cosine.value, distance.cosine.standardError)));
 }
 
 void ExtraResultsBox::fillTask(const Row& row, const TaskEvaluation& task) const {
@@ -161,7 +172,7 @@ void ExtraResultsBox::fillTask(const Row& row, const TaskEvaluation& task) const
     row.details->setText(tr("%1, %2 questions").arg(effectText(id)).arg(task.run.scores.count));
     if (!task.reference) {
         row.value->setText(metricText(metric));
-        row.difference->setText(isShare(id) ? "± " + share(metric.standardError) : QString());
+        row.difference->setText(isShare(id) ? "± " + effectText(shownShare(metric.standardError)) : QString());
         return;
     }
     const QString before = metricText(task.reference->run.scores.metric(id));
@@ -178,7 +189,7 @@ void ExtraResultsBox::fillTask(const Row& row, const TaskEvaluation& task) const
 }
 
 void ExtraResultsBox::fillSpeed(const Row& row, const Latency& latency) const {
-    const QString run = effectText(significant(latency.tokensPerSecond(latency.run)));
+    const QString run = effectText(shownNumber(latency.tokensPerSecond(latency.run)));
     const QString how = tr("%1 tokens after a %2-token prompt, median of %3 runs")
                             .arg(latency.rules.newTokens)
                             .arg(latency.rules.promptTokens)
@@ -188,7 +199,7 @@ void ExtraResultsBox::fillSpeed(const Row& row, const Latency& latency) const {
         row.value->setText(run);
         return;
     }
-    const QString dense = effectText(significant(latency.tokensPerSecond(*latency.reference)));
+    const QString dense = effectText(shownNumber(latency.tokensPerSecond(*latency.reference)));
     row.value->setText(dense + " → " + run);
     const Speedup& ratios = latency.speedup.value();
     row.difference->setText(
@@ -218,15 +229,17 @@ EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     , m_loss(valueLabel(tr("Change of the loss")))
     , m_perplexity(valueLabel(tr("Perplexity")))
     , m_progress(new QProgressBar)
-    , m_state(new QLabel)
+    , m_state(new StillLabel(3))
     , m_action(new QToolButton) {
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(fontMetrics().height() / 2);
     m_progress->setAccessibleName(tr("Progress of the evaluation"));
-    m_state->setWordWrap(true);
+    keepRoomWhenHidden(m_progress);
+    m_state->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     m_state->setForegroundRole(QPalette::PlaceholderText);
     m_state->setAccessibleName(tr("State of the evaluation"));
     m_action->setAutoRaise(true);
+    keepRoomWhenHidden(m_action);
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setVerticalSpacing(2);
@@ -255,6 +268,7 @@ void EffectBox::refresh() {
 
 void EffectBox::showFigures() {
     const MaskEvaluation* found = m_live->shown();
+    const bool isCompared = found && !found->dense.windows.empty();
     if (!found || found->run.windows.empty()) {
         m_loss->setText("–");
         m_perplexity->setText("–");
@@ -262,16 +276,15 @@ void EffectBox::showFigures() {
         return;
     }
     const LossDifference& difference = found->difference;
-    const bool isDense = difference.nats == 0 && difference.standardError == 0;
+    const bool isDense = !isCompared || (difference.nats == 0 && difference.standardError == 0);
     if (isDense)
-        m_loss->setText(effectText(withError(found->run.lossNats, found->run.standardError)) + " " +
+        m_loss->setText(effectText(shownWithError(found->run.lossNats, found->run.standardError)) + " " +
                         unitOf(found->run));
     else
         m_loss->setText(signedWithError(difference.nats, difference.standardError) + " " + unitOf(found->run));
     m_loss->setToolTip(isDense ? QString() : interval(difference));
-    const QString dense = effectText(significant(found->dense.perplexity(), 4));
-    const QString run = effectText(significant(found->run.perplexity(), 4));
-    m_perplexity->setText(isDense ? run : dense + " → " + run);
+    const QString run = effectText(shownNumber(found->run.perplexity(), 4));
+    m_perplexity->setText(isDense ? run : effectText(shownNumber(found->dense.perplexity(), 4)) + " → " + run);
 }
 
 void EffectBox::showProgress() {
@@ -297,6 +310,8 @@ QString EffectBox::stateText() const {
     switch (m_live->state()) {
     case State::unavailable:
         return tr("The checkpoint is needed to measure.");
+    case State::noLoss:
+        return encoderText();
     case State::idle:
         return tr("Not measured yet.");
     case State::waiting:
@@ -319,6 +334,14 @@ QString EffectBox::stateText() const {
     return {};
 }
 
+QString EffectBox::encoderText() const {
+    const ExtraChoice& chosen = m_live->extra()->choice();
+    if (!chosen.tasks.empty())
+        return {};
+    return chosen.pooled ? tr("An encoder has no loss: its pooled outputs are compared with the dense model's.")
+                         : tr("A classifier's accuracy needs a task: choose one in “More measurements…”.");
+}
+
 QString EffectBox::extraText() const {
     switch (m_live->extra()->state()) {
     case ExtraState::running: {
@@ -337,9 +360,11 @@ void EffectBox::showAction() {
     const ExtraState extra = m_live->extra()->state();
     const bool isRunning = state == State::running || extra == ExtraState::running;
     const bool isStopped = state == State::stopped || extra == ExtraState::stopped;
-    const bool isDone = state == State::complete && (extra == ExtraState::complete || extra == ExtraState::off);
+    const bool isScored = state == State::complete || state == State::noLoss;
+    const bool isDone = isScored && (extra == ExtraState::complete || extra == ExtraState::off);
     m_action->setVisible(state != State::unavailable && !isDone);
     m_action->setText(isRunning ? tr("Stop here") : isStopped ? tr("Continue") : tr("Evaluate"));
+    m_action->setMinimumWidth(std::max(m_action->minimumWidth(), m_action->sizeHint().width()));
     m_action->setToolTip(isRunning ? tr("Stop and keep the results so far")
                                    : tr("Score the text, then run the extra measurements (Ctrl+E)"));
 }

@@ -14,6 +14,7 @@ class QToolButton;
 namespace secateur {
 
 class ExtraEvaluation;
+class StillLabel;
 
 /// "41.2 %" for shares, "12.3" for perplexities
 QString metricText(const TaskMetric& metric);
@@ -29,10 +30,10 @@ public:
 private:
     struct Row {
         ExtraItem item;
-        QLabel* name;
-        QLabel* value;
-        QLabel* details;    ///< under the name
-        QLabel* difference; ///< under the value
+        StillLabel* name;
+        StillLabel* value;
+        StillLabel* details;    ///< under the name
+        StillLabel* difference; ///< under the value
     };
 
     void refresh();
@@ -41,6 +42,7 @@ private:
     void fillTask(const Row& row, const TaskEvaluation& task) const;
     void fillSpeed(const Row& row, const Latency& latency) const;
     void fillPrompt(const Row& row, const ExtraResult& figure) const;
+    void fillPooled(const Row& row, const PooledEvaluation& pooled) const;
 
     ExtraEvaluation* m_extra;
     QGridLayout* m_grid;
@@ -63,15 +65,17 @@ private:
     void showProgress();
     /// State of the evaluation of the text.
     QString stateText() const;
+    /// State of an encoder, which has no loss.
+    QString encoderText() const;
     /// State of the extra measurements.
     QString extraText() const;
     void showAction();
 
     LiveEvaluation* m_live;
-    QLabel* m_loss;
-    QLabel* m_perplexity;
+    StillLabel* m_loss;
+    StillLabel* m_perplexity;
     QProgressBar* m_progress;
-    QLabel* m_state;
+    StillLabel* m_state;
     QToolButton* m_action;
 };
 

@@ -1,7 +1,11 @@
 #include "widgets/evaluations/evaluation_table.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
+#include "widgets/document/mask_names.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
 
 #include <QDateTime>
@@ -19,6 +23,7 @@ namespace secateur {
 namespace {
 
 constexpr int fixedColumns = 10;
+constexpr int pooledColumn = 4; ///< in place of the perplexity, which encoders do not have
 
 QString cellText(const std::string& text) {
     return QString::fromStdString(text);
@@ -78,6 +83,10 @@ EvaluationTable::EvaluationTable(Document* document, QObject* parent)
     , m_document(document) {
     connect(document, &Document::opened, this, &EvaluationTable::readAll);
     connect(document, &Document::evaluationsChanged, this, &EvaluationTable::readChanges);
+    connect(document->masks(), &MaskEditor::listChanged, this, [this] {
+        if (rowCount() > 0) // a mask may have another name
+            readChanges();
+    });
     readAll();
 }
 
@@ -85,6 +94,7 @@ void EvaluationTable::readAll() {
     beginResetModel();
     m_rows = listRows();
     m_tasks = tasksOf(m_rows);
+    m_hasPooled = hasPooled();
     listColumns();
     for (Row& row : m_rows)
         complete(row);
@@ -93,7 +103,7 @@ void EvaluationTable::readAll() {
 
 void EvaluationTable::readChanges() {
     std::vector<Row> wanted = listRows();
-    if (tasksOf(wanted) != m_tasks)
+    if (tasksOf(wanted) != m_tasks || hasPooled() != m_hasPooled)
         return readAll();
     removeOthers(wanted);
     for (std::size_t number = 0; number < wanted.size(); ++number)
@@ -105,6 +115,10 @@ void EvaluationTable::readChanges() {
 std::vector<EvaluationTable::Row> EvaluationTable::listRows() const {
     const Session& session = m_document->session();
     std::vector<Row> rows;
+    if (session.evaluations.empty())
+        return rows;
+    const std::vector<NamedMask>& listed = m_document->masks()->state().masks;
+    const std::vector<std::string> digests = m_document->listedDigests();
     std::map<std::string, int> same;
     for (std::size_t place = 0; place < session.evaluations.size(); ++place) {
         const Evaluation& evaluation = session.evaluations[place];
@@ -112,7 +126,8 @@ std::vector<EvaluationTable::Row> EvaluationTable::listRows() const {
         row.place = place;
         row.key = keyOf(evaluation);
         row.key += fmt::format("|{}", same[row.key]++);
-        row.state = stateOf(evaluation);
+        row.name = isDense(evaluation) ? std::string("dense") : shownName(evaluation.mask, listed, digests);
+        row.state = stateOf(evaluation) + '|' + row.name;
         if (const Evaluation* dense = isDense(evaluation) ? nullptr : sameText(session, evaluation, "dense"))
             row.state += stateOf(*dense);
         rows.push_back(std::move(row));
@@ -125,6 +140,8 @@ void EvaluationTable::complete(Row& row) const {
     const Session& session = m_document->session();
     const PriceList* prices = m_document->prices();
     row.evaluation = compared(session, session.evaluations[row.place]);
+    if (!isDense(row.evaluation))
+        row.evaluation.mask.name = row.name;
     const SessionMask* mask = session.mask(row.evaluation.mask.digest);
     if (isDense(row.evaluation))
         row.price = prices->price(PruningMask(session.model.spec));
@@ -179,7 +196,7 @@ std::vector<std::string> EvaluationTable::tasksOf(const std::vector<Row>& rows) 
 
 void EvaluationTable::listColumns() {
     m_columns = {{"#", tr("Order of measurement")},
-                 {tr("mask"), tr("Double-click to restore the mask"), Qt::AlignLeft},
+                 {tr("mask"), tr("Double-click to restore the mask, F2 to rename it"), Qt::AlignLeft},
                  {tr("heads"), tr("Kept heads")},
                  {tr("parameters"), tr("Kept parameters, as in an export without zeros")},
                  {tr("perplexity"), {}},
@@ -188,15 +205,39 @@ void EvaluationTable::listColumns() {
                  {tr("KV/token"), tr("Bytes per token in a KV cache of 16-bit numbers")},
                  {tr("when"), {}},
                  {tr("tokens/s"), tr("New tokens per second of the median run, batch 1")}};
+    if (hasPooled())
+        m_columns[pooledColumn] = {tr("pooled distance"),
+                                   tr("Distance of the pooled output from the dense model's, relative to its length")};
     for (const std::string& task : m_tasks)
-        m_columns.push_back(
-            {cellText(task), tr("The metric that papers report: acc, acc_norm, perplexity or exact_match")});
+        m_columns.push_back({taskTitle(task), tr("%1: acc, acc_norm, perplexity or exact_match, whichever papers report")
+                                                  .arg(cellText(task))});
+}
+
+/// The format of a task; with its name if another task has that format.
+QString EvaluationTable::taskTitle(const std::string& task) const {
+    const auto formatOf = [this](const std::string& name) {
+        for (const Evaluation& evaluation : m_document->session().evaluations)
+            if (const TaskEvaluation* found = taskOf(evaluation, name))
+                return found->formatId;
+        return std::string_view();
+    };
+    const QString title = shownTask(formatOf(task), cellText(task));
+    const auto isSame = [&](const std::string& other) {
+        return other != task && shownTask(formatOf(other), cellText(other)) == title;
+    };
+    return std::ranges::any_of(m_tasks, isSame) ? title + " · " + cellText(task) : title;
+}
+
+/// Whether any evaluation has a distance of pooled outputs, as those of encoders do.
+bool EvaluationTable::hasPooled() const {
+    const auto& all = m_document->session().evaluations;
+    return std::ranges::any_of(all, [](const Evaluation& one) { return one.pooled.has_value(); });
 }
 
 std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) const {
     const Evaluation& evaluation = row.evaluation;
     std::vector<Cell> cells(m_columns.size());
-    cells[1] = {isDense(evaluation) ? tr("dense") : cellText(evaluation.mask.name), {}};
+    cells[nameColumn] = {isDense(evaluation) ? tr("dense") : cellText(evaluation.mask.name), {}};
     if (row.price) {
         cells[2] = {QString::number(row.price->heads.left), row.price->heads.left};
         const auto parameters = static_cast<double>(row.price->parameters.left);
@@ -206,23 +247,30 @@ std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) cons
     }
     if (evaluation.text) {
         const Perplexity& run = evaluation.text->perplexity;
-        cells[4] = {cellText(significant(run.perplexity(), 4)), run.perplexity()};
+        cells[4] = {cellText(shownNumber(run.perplexity(), 4)), run.perplexity()};
         cells[6] = {QString("%1 / %2").arg(run.windows.size()).arg(evaluation.text->windows),
                     static_cast<qulonglong>(run.windows.size())};
         if (evaluation.text->reference && !isDense(evaluation)) {
             const LossDifference& difference = evaluation.text->reference->difference;
-            cells[5] = {cellText(withError(difference.nats, difference.standardError)), difference.nats};
+            cells[5] = {cellText(shownWithError(difference.nats, difference.standardError)), difference.nats};
         }
+    }
+    if (evaluation.pooled) {
+        const MeanDistance& distance = evaluation.pooled->distance.relative;
+        cells[pooledColumn] = {cellText(shownWithError(distance.value, distance.standardError)), distance.value};
     }
     cells[8] = {whenShown(evaluation.created), cellText(evaluation.created)};
     if (const auto& latency = evaluation.latency) {
         const double speed = latency->tokensPerSecond(latency->run);
-        cells[9] = {cellText(significant(speed)), speed};
+        cells[9] = {cellText(shownNumber(speed)), speed};
     }
     for (std::size_t i = 0; i < m_tasks.size(); ++i) {
         const TaskEvaluation* task = taskOf(evaluation, m_tasks[i]);
         if (const TaskMetric* metric = task ? mainMetric(*task) : nullptr)
-            cells[fixedColumns + i] = {cellText(withError(metric->value, metric->standardError)), metric->value};
+            cells[fixedColumns + i] = {cellText(metric->id == "perplexity"
+                                                    ? shownWithError(metric->value, metric->standardError)
+                                                    : shownShare(metric->value, metric->standardError)),
+                                       metric->value};
     }
     return cells;
 }
@@ -239,6 +287,7 @@ QVariant EvaluationTable::data(const QModelIndex& index, int role) const {
     const Row& row = m_rows.at(static_cast<std::size_t>(index.row()));
     const auto column = static_cast<std::size_t>(index.column());
     switch (role) {
+    case Qt::EditRole:
     case Qt::DisplayRole:
         return column == 0 ? QString::number(index.row()) : row.cells[column].text;
     case numberRole:
@@ -254,6 +303,20 @@ QVariant EvaluationTable::data(const QModelIndex& index, int role) const {
     default:
         return {};
     }
+}
+
+Qt::ItemFlags EvaluationTable::flags(const QModelIndex& index) const {
+    Qt::ItemFlags flags = QAbstractTableModel::flags(index);
+    if (index.column() == nameColumn && !isDense(evaluation(index.row())))
+        flags |= Qt::ItemIsEditable;
+    return flags;
+}
+
+bool EvaluationTable::setData(const QModelIndex& index, const QVariant& value, int role) {
+    if (role != Qt::EditRole || index.column() != nameColumn)
+        return false;
+    m_document->renameMask(EvaluatedMask(evaluation(index.row()).mask), value.toString());
+    return true;
 }
 
 QVariant EvaluationTable::headerData(int section, Qt::Orientation orientation, int role) const {

@@ -28,6 +28,12 @@ public:
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    /// The names of masks can be edited; Document::renameMask() does it.
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+    bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+
+    /// The column with the names of the masks.
+    static constexpr int nameColumn = 1;
 
     const Evaluation& evaluation(int row) const;
     /// Index of the row's evaluation in the session.
@@ -47,6 +53,7 @@ private:
         std::optional<Price> price;
         std::vector<Cell> cells;
         std::size_t place = 0; ///< index in the session
+        std::string name;      ///< as in the list of masks
         std::string key;       ///< unique: mask, text, rules, dtype, device
         std::string state;     ///< differs if any cell differs
     };
@@ -66,11 +73,14 @@ private:
     void placeRow(Row row, int to);
     std::vector<std::string> tasksOf(const std::vector<Row>& rows) const;
     void listColumns();
+    QString taskTitle(const std::string& task) const;
+    bool hasPooled() const;
     std::vector<Cell> cellsOf(const Row& row) const;
 
     Document* m_document;
     std::vector<Row> m_rows;
     std::vector<Column> m_columns;
+    bool m_hasPooled = false;
     std::vector<std::string> m_tasks; ///< names of the tasks, each of which has a column
 };
 

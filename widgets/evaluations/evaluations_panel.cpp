@@ -1,7 +1,6 @@
 #include "widgets/evaluations/evaluations_panel.h"
 
 #include "analysis/base/error.h"
-#include "analysis/base/text.h"
 #include "analysis/figures/evaluation_figure.h"
 #include "analysis/session/command_line.h"
 #include "widgets/document/document.h"
@@ -10,7 +9,6 @@
 #include "widgets/evaluations/extra_choice_dialog.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/plot/figure_widget.h"
-#include "widgets/plot/plot_axes.h"
 #include "widgets/results/text_combo.h"
 
 #include <QCheckBox>
@@ -19,152 +17,30 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QHeaderView>
-#include <QHelpEvent>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QMouseEvent>
 #include <QSortFilterProxyModel>
 #include <QSpinBox>
 #include <QSplitter>
 #include <QTableView>
 #include <QTimer>
 #include <QToolButton>
-#include <QToolTip>
 #include <QVBoxLayout>
-#include <qcustomplot.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace secateur {
 
 namespace {
 
-constexpr double reachPixels = 9;
-constexpr double ringSize = 13;
-
-} // namespace
-
-EvaluationScatter::EvaluationScatter(QWidget* parent)
-    : FigureWidget(parent) {
-    setMouseTracking(true);
-}
-
-std::vector<EvaluationScatter::Point> EvaluationScatter::points() const {
-    std::vector<Point> points;
-    for (const FigureSeries& series : figure().series)
-        for (std::size_t i = 0; i < series.places.size(); ++i)
-            if (std::isfinite(series.values[i]) && std::isfinite(series.positions[i]))
-                points.push_back({&series, i});
-    return points;
-}
-
-std::optional<EvaluationScatter::Point> EvaluationScatter::find(std::size_t place) const {
-    const std::vector<Point> all = points();
-    const auto found = std::ranges::find(all, place, &Point::place);
-    return found == all.end() ? std::nullopt : std::optional(*found);
-}
-
-QPointF EvaluationScatter::pixels(const Point& point) const {
-    const QCPGraph* any = plot()->graph(0);
-    return {any->keyAxis()->coordToPixel(point.series->positions[point.index]),
-            any->valueAxis()->coordToPixel(point.series->values[point.index])};
-}
-
-std::optional<QPoint> EvaluationScatter::position(std::size_t place) const {
-    const auto point = find(place);
-    return point ? std::optional(pixels(*point).toPoint()) : std::nullopt;
-}
-
-std::optional<EvaluationScatter::Point> EvaluationScatter::under(const QPointF& position) const {
-    std::optional<Point> nearest;
-    double reach = reachPixels;
-    for (const Point& point : points()) {
-        const QPointF apart = pixels(point) - position;
-        const double distance = std::hypot(apart.x(), apart.y());
-        if (distance > reach)
-            continue;
-        nearest = point;
-        reach = distance;
-    }
-    return nearest;
-}
-
-QString EvaluationScatter::text(std::size_t place) const {
-    const auto point = find(place);
-    if (!point)
-        return {};
-    const FigureSeries& series = *point->series;
-    const double error = point->index < series.errors.size() ? series.errors[point->index] : 0;
-    const QString name = point->index < series.names.size() ? QString::fromStdString(series.names[point->index])
-                                                            : QString::fromStdString(series.label);
-    const auto line = [](const FigureAxis& axis, const std::string& value) {
-        return QString::fromStdString(axis.label + ": " + value);
-    };
-    return QStringList{name, line(figure().x, significant(series.positions[point->index], 5)),
-                       line(figure().y, withError(series.values[point->index], error))}
-        .join('\n');
-}
-
-void EvaluationScatter::highlight(std::optional<std::size_t> place) {
-    if (place == m_highlighted)
-        return;
-    m_highlighted = place;
-    repaintFigure();
-}
-
-void EvaluationScatter::painted() {
-    const auto point = m_highlighted ? find(*m_highlighted) : std::nullopt;
-    if (!point)
-        return;
-    const QCPGraph* any = plot()->graph(0);
-    const PlotTheme theme = themeOf(*this);
-    QCPGraph* ring = plot()->addGraph(any->keyAxis(), any->valueAxis());
-    ring->setData({point->series->positions[point->index]}, {point->series->values[point->index]});
-    ring->setLineStyle(QCPGraph::lsNone);
-    ring->setScatterStyle({QCPScatterStyle::ssCircle, theme.pen(theme.accent, 2), Qt::NoBrush, ringSize * theme.unit});
-}
-
-void EvaluationScatter::showText(const Point& point) {
-    QToolTip::showText(mapToGlobal(pixels(point).toPoint()), text(point.place()), this);
-}
-
-bool EvaluationScatter::event(QEvent* event) {
-    if (event->type() != QEvent::ToolTip)
-        return FigureWidget::event(event);
-    if (const auto point = under(static_cast<QHelpEvent*>(event)->pos()))
-        showText(*point);
-    else
-        QToolTip::hideText();
-    return true;
-}
-
-void EvaluationScatter::mousePressEvent(QMouseEvent* event) {
-    const auto point = under(event->position());
-    if (event->button() != Qt::LeftButton || !point)
-        return FigureWidget::mousePressEvent(event);
-    emit chosen(point->place());
-}
-
-void EvaluationScatter::mouseReleaseEvent(QMouseEvent* event) {
-    if (const auto point = under(event->position())) // Qt hides the tooltip on release
-        showText(*point);
-}
-
-void EvaluationScatter::mouseDoubleClickEvent(QMouseEvent* event) {
-    const auto point = under(event->position());
-    if (event->button() == Qt::LeftButton && point)
-        emit activated(point->place());
-}
-
-void EvaluationScatter::mouseMoveEvent(QMouseEvent* event) {
-    setCursor(under(event->position()) ? Qt::PointingHandCursor : Qt::ArrowCursor);
-}
-
-namespace {
-
 constexpr int mostTokens = 1'000'000'000;
+
+/// The chosen number of tokens as the field shows it; 0 = automatic.
+int fieldValue(const EvaluationChoice& choice) {
+    return static_cast<int>(std::min<std::int64_t>(choice.tokens.value_or(0), mostTokens));
+}
 
 QLabel* captionFor(const QString& text, QWidget* field) {
     auto* caption = new QLabel(text);
@@ -213,9 +89,13 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     m_drawing->setInterval(0);
     connect(m_drawing, &QTimer::timeout, this, &EvaluationsPanel::drawScatter);
     // The table was connected before, so it is up to date here.
-    connect(document, &Document::opened, this, &EvaluationsPanel::refresh);
+    connect(document, &Document::opened, this, [this] {
+        m_removed.clear();
+        refresh();
+    });
     connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
+    connect(live, &LiveEvaluation::choiceChanged, this, &EvaluationsPanel::showChoice);
     connect(m_scatter, &EvaluationScatter::chosen, this, &EvaluationsPanel::showRow);
     connect(m_scatter, &EvaluationScatter::activated, this, [this](std::size_t place) {
         if (const int found = m_model->rowOf(place); found >= 0)
@@ -228,6 +108,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
 void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     m_tokens->setRange(0, mostTokens);
     m_tokens->setSpecialValueText(tr("automatic"));
+    m_tokens->setToolTip(tr("Maximum number of tokens of the text; automatic: 8,192, fewer for slow models"));
     m_tokens->setGroupSeparatorShown(true);
     m_tokens->setSingleStep(1024);
     m_tokens->setAccessibleName(tr("Tokens of the text"));
@@ -251,7 +132,8 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     row.addSpacing(8);
     row.addWidget(m_automatic);
     row.addWidget(now);
-    row.addWidget(extraButton(m_live, this));
+    m_extra = extraButton(m_live, this);
+    row.addWidget(m_extra);
     row.addStretch();
     connect(m_text, &TextCombo::chosen, this, &EvaluationsPanel::choose);
     connect(m_tokens, &QSpinBox::editingFinished, this, &EvaluationsPanel::choose);
@@ -273,16 +155,29 @@ void EvaluationsPanel::buildTable() {
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(m_table->fontMetrics().height() + 6);
     m_table->horizontalHeader()->setHighlightSections(false);
+    m_table->setEditTriggers(QAbstractItemView::EditKeyPressed);
     m_table->setAccessibleName(tr("Evaluations"));
+    m_table->installEventFilter(this);
     connect(m_table, &QTableView::doubleClicked, this,
             [this](const QModelIndex& index) { restore(m_sorted->mapToSource(index).row()); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &EvaluationsPanel::followRow);
 }
 
+/// Delete in the table removes rows, although elsewhere it cuts heads.
+bool EvaluationsPanel::eventFilter(QObject* watched, QEvent* event) {
+    const bool isKey = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
+    if (watched != m_table || !isKey || !static_cast<QKeyEvent*>(event)->matches(QKeySequence::Delete))
+        return QWidget::eventFilter(watched, event);
+    event->accept();
+    if (event->type() == QEvent::KeyPress)
+        removeRows();
+    return true;
+}
+
 void EvaluationsPanel::showChoice() {
     const EvaluationChoice& choice = m_live->choice();
     m_text->setPath(QString::fromStdString(choice.text.path));
-    m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(choice.tokens.value_or(0), mostTokens)));
+    m_tokens->setValue(fieldValue(choice));
     m_window->setValue(choice.text.rules.window);
     m_automatic->setChecked(choice.isAutomatic);
 }
@@ -290,7 +185,8 @@ void EvaluationsPanel::showChoice() {
 void EvaluationsPanel::choose() {
     EvaluationChoice choice = m_live->choice();
     choice.text.path = m_text->path().toStdString();
-    choice.tokens = m_tokens->value() > 0 ? std::optional<std::int64_t>(m_tokens->value()) : std::nullopt;
+    if (m_tokens->value() != fieldValue(choice)) // which a number of a session may exceed
+        choice.tokens = m_tokens->value() > 0 ? std::optional<std::int64_t>(m_tokens->value()) : std::nullopt;
     choice.text.rules.window = m_window->value();
     choice.isAutomatic = m_automatic->isChecked();
     if (!(choice == m_live->choice()))
@@ -368,8 +264,50 @@ std::vector<int> EvaluationsPanel::rows(bool onlySelected) const {
     return rows.empty() && onlySelected ? this->rows(false) : rows;
 }
 
+void EvaluationsPanel::chooseExtra() {
+    m_extra->click();
+}
+
 void EvaluationsPanel::copyRows() {
     QGuiApplication::clipboard()->setText(m_model->toCsv(rows(true)));
+}
+
+void EvaluationsPanel::removeRows() {
+    std::vector<std::size_t> places;
+    for (int row = 0; row < m_sorted->rowCount(); ++row)
+        if (m_table->selectionModel()->isRowSelected(row))
+            places.push_back(m_model->place(m_sorted->mapToSource(m_sorted->index(row, 0)).row()));
+    if (!places.empty())
+        m_removed = m_document->removeEvaluations(std::move(places));
+}
+
+void EvaluationsPanel::returnRows() {
+    m_document->returnEvaluations(std::exchange(m_removed, {}));
+}
+
+/// Actions on the current row and on the selected rows.
+void EvaluationsPanel::fillRowMenu(QMenu& menu) {
+    const QModelIndex index = m_table->currentIndex();
+    const auto add = [&](const QString& text, bool isEnabled, auto act) {
+        menu.addAction(text, this, act)->setEnabled(isEnabled);
+    };
+    const bool isRow = index.isValid();
+    const bool isOfMask = isRow && current()->mask.digest != "dense";
+    add(tr("&Restore this mask"), isRow, [this, index] { restore(m_sorted->mapToSource(index).row()); });
+    add(tr("Co&mpare with the current mask"), isOfMask,
+        [this] { m_document->compareWithMask(EvaluatedMask(current()->mask)); });
+    add(tr("&Export…"), isOfMask && m_document->model(), [this, index] {
+        restore(m_sorted->mapToSource(index).row()); // exports are of the current mask
+        emit exportWanted();
+    });
+    add(tr("Re&name"), isOfMask,
+        [this, index] { m_table->edit(m_sorted->index(index.row(), EvaluationTable::nameColumn)); });
+    menu.addSeparator();
+    add(tr("&Delete rows"), m_table->selectionModel()->hasSelection(), [this] { removeRows(); });
+    add(tr("&Bring deleted rows back"), !m_removed.empty(), [this] { returnRows(); });
+    menu.addSeparator();
+    add(tr("Copy as command &line"), isRow, [this] { emit commandWanted(Evaluation(*current())); });
+    add(tr("&Copy rows as CSV"), true, [this] { copyRows(); });
 }
 
 void EvaluationsPanel::contextMenuEvent(QContextMenuEvent* event) {
@@ -377,14 +315,7 @@ void EvaluationsPanel::contextMenuEvent(QContextMenuEvent* event) {
     if (m_scatter->geometry().contains(m_scatter->parentWidget()->mapFrom(this, event->pos()))) {
         menu.addActions(m_actions->actions());
     } else {
-        const QModelIndex index = m_table->currentIndex();
-        QAction* restoreAction = menu.addAction(tr("&Restore this mask"), this,
-                                                [this, index] { restore(m_sorted->mapToSource(index).row()); });
-        restoreAction->setEnabled(index.isValid());
-        QAction* command =
-            menu.addAction(tr("Copy as command &line"), this, [this] { emit commandWanted(Evaluation(*current())); });
-        command->setEnabled(index.isValid());
-        menu.addAction(tr("&Copy rows as CSV"), this, &EvaluationsPanel::copyRows);
+        fillRowMenu(menu);
     }
     menu.exec(event->globalPos());
 }

@@ -1,180 +1,24 @@
 #include "widgets/evaluations/extra_evaluation.h"
 
-#include "analysis/evaluation/prefill.h"
 #include "analysis/masks/mask_record.h"
-#include "analysis/model/kernels.h"
-#include "analysis/running/run_speed.h"
-#include "analysis/running/runner.h"
-#include "analysis/session/services.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/evaluations/extra_items.h"
+#include "widgets/evaluations/extra_runner.h"
+#include "widgets/evaluations/stored_evaluation.h"
 
 #include <QFileInfo>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace secateur {
-
-/// Runs items of one model. Thread-safe: calls wait for each other. All throw Error and Cancelled.
-class ExtraRunner {
-public:
-    ExtraRunner(std::shared_ptr<const Model> model, Services services, ComputeType type);
-
-    /// Reads the item's files and times the model. @param chosen all chosen tasks, which get different names
-    ExtraForecast prepare(const ExtraItem& item, const std::vector<TaskRequest>& chosen, const Progress& progress);
-
-    /// @param dense result of the dense model for the same item; null = no comparison
-    ExtraResult run(const ExtraItem& item, const PruningMask& mask, const ExtraResult* dense, const Progress& progress);
-
-private:
-    struct ReadTask {
-        TaskRequest request;
-        AskedTask asked;
-        TaskWork work;
-    };
-
-    const Plan& densePlan();
-    const Tokenizer& tokenizer();
-    const ReadTask& read(const TaskRequest& request, const std::vector<TaskRequest>& chosen, const Progress& progress);
-    void findSpeed(const Progress& progress);
-
-    ExtraForecast forecast(const PromptRequest& prompt);
-    ExtraForecast forecast(const ReadTask& task);
-    ExtraForecast forecast(const SpeedRequest& speed);
-    Latency time(const SpeedRequest& request, const PruningMask& mask, const Progress& progress);
-
-    std::mutex m_mutex;
-    std::shared_ptr<const Model> m_model;
-    Services m_services;
-    ComputeType m_type;
-    std::shared_ptr<const Plan> m_dense;
-    std::shared_ptr<const Tokenizer> m_tokenizer;
-    std::optional<RunSpeed> m_speed;
-    double m_stepSeconds = 0;
-    std::vector<ReadTask> m_tasks;
-};
-
-namespace {
-
-LatencyRules rulesOf(const SpeedRequest& request) {
-    LatencyRules rules;
-    rules.promptTokens = request.promptTokens;
-    rules.newTokens = request.newTokens;
-    rules.warmup = request.warmup;
-    rules.runs = request.runs;
-    return rules;
-}
-
-} // namespace
-
-ExtraRunner::ExtraRunner(std::shared_ptr<const Model> model, Services services, ComputeType type)
-    : m_model(std::move(model))
-    , m_services(std::move(services))
-    , m_type(type) {}
-
-const Plan& ExtraRunner::densePlan() {
-    if (!m_dense)
-        m_dense = m_model->runner().plan(PruningMask(m_model->spec()), m_type);
-    return *m_dense;
-}
-
-const Tokenizer& ExtraRunner::tokenizer() {
-    if (!m_tokenizer)
-        m_tokenizer = m_services.openTokenizer(*m_model);
-    return *m_tokenizer;
-}
-
-const ExtraRunner::ReadTask& ExtraRunner::read(const TaskRequest& request, const std::vector<TaskRequest>& chosen,
-                                               const Progress& progress) {
-    const auto known = std::ranges::find(m_tasks, request, &ReadTask::request);
-    if (known != m_tasks.end())
-        return *known;
-    AskedTask asked = m_services.readTask(*m_model, request, progress);
-    std::vector<AskedTask> named{asked};
-    for (const ReadTask& other : m_tasks)
-        if (std::ranges::find(chosen, other.request) != chosen.end())
-            named.push_back(other.asked);
-    makeNamesDiffer(named);
-    asked.task.name = named.front().task.name;
-    TaskWork work = workOf(asked, m_model->spec(), tokenizer(), progress);
-    return m_tasks.emplace_back(request, std::move(asked), work);
-}
-
-void ExtraRunner::findSpeed(const Progress& progress) {
-    if (m_speed)
-        return;
-    const RunSpeed speed = runSpeed(*m_model, densePlan(), progress);
-    m_stepSeconds = stepSeconds(*m_model, densePlan(), progress);
-    m_speed = speed;
-}
-
-ExtraForecast ExtraRunner::forecast(const PromptRequest& prompt) {
-    const auto length = std::ssize(encodedPrompt(prompt, tokenizer()));
-    const TaskWork work{1, {length, static_cast<int>(length), 1}, prompt.newTokens, prompt.newTokens};
-    return {taskSeconds(*m_speed, m_model->spec(), densePlan().mask(), work, m_stepSeconds)};
-}
-
-ExtraForecast ExtraRunner::forecast(const ReadTask& task) {
-    const Task& content = task.asked.task;
-    return {taskSeconds(*m_speed, m_model->spec(), densePlan().mask(), task.work, m_stepSeconds), content.name,
-            std::string(content.formatId), task.work.questions,
-            content.questions.size() + content.texts.size() + content.prompts.size()};
-}
-
-ExtraForecast ExtraRunner::forecast(const SpeedRequest& speed) {
-    return {latencySeconds(*m_speed, m_model->spec(), densePlan().mask(), rulesOf(speed), m_stepSeconds)};
-}
-
-ExtraForecast ExtraRunner::prepare(const ExtraItem& item, const std::vector<TaskRequest>& chosen,
-                                   const Progress& progress) {
-    const std::lock_guard onlyUser(m_mutex);
-    findSpeed(progress.part(0, 0));
-    if (const auto* task = std::get_if<TaskRequest>(&item))
-        return forecast(read(*task, chosen, progress));
-    const auto* prompt = std::get_if<PromptRequest>(&item);
-    return prompt ? forecast(*prompt) : forecast(std::get<SpeedRequest>(item));
-}
-
-Latency ExtraRunner::time(const SpeedRequest& request, const PruningMask& mask, const Progress& progress) {
-    LatencyRules rules = rulesOf(request);
-    rules.text = ordinaryTokens(m_model->spec(), request.promptTokens, &tokenizer());
-    if (mask.keepsAll())
-        return generationLatency(*m_model, {densePlan()}, rules, progress);
-    const auto plan = m_model->runner().plan(mask, densePlan().type());
-    return generationLatency(*m_model, {*plan, &densePlan(), m_services.stayTogether(densePlan(), *plan)}, rules,
-                             progress);
-}
-
-ExtraResult ExtraRunner::run(const ExtraItem& item, const PruningMask& mask, const ExtraResult* dense,
-                             const Progress& progress) {
-    const std::lock_guard onlyUser(m_mutex);
-    const auto begin = std::chrono::steady_clock::now();
-    ExtraResult result;
-    const auto plan = [&] { return m_model->runner().plan(mask, densePlan().type()); };
-    if (const auto* request = std::get_if<TaskRequest>(&item)) {
-        const AskedTask& asked = read(*request, {}, progress.part(0, 0)).asked;
-        result.task = taskEvaluation(asked, askTask(*m_model, *plan(), tokenizer(), asked, progress));
-        if (dense)
-            compareWith(*result.task, {}, dense->task.value().run);
-    } else if (const auto* prompt = std::get_if<PromptRequest>(&item)) {
-        result.written = continuePrompt(*m_model, *plan(), tokenizer(), *prompt, progress);
-    } else {
-        result.latency = time(std::get<SpeedRequest>(item), mask, progress);
-    }
-    result.dtype = name(densePlan().type());
-    result.device = m_model->kernels().device();
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return result;
-}
 
 namespace {
 
@@ -185,11 +29,23 @@ auto* find(const Values& values, const ExtraItem& item) {
     return found == values.end() ? nullptr : &found->value;
 }
 
-bool isTimed(const ExtraItem& item) {
-    return std::holds_alternative<SpeedRequest>(item);
+/// Whether the dense model runs together with the mask, so that it needs no run of its own.
+bool runsWithDense(const ExtraItem& item) {
+    return std::holds_alternative<SpeedRequest>(item) || std::holds_alternative<PooledRequest>(item);
+}
+
+/// Whether the dense model has no result of its own, because it is what the mask is compared with.
+bool isDistance(const ExtraItem& item) {
+    return std::holds_alternative<PooledRequest>(item);
 }
 
 } // namespace
+
+QString shownTask(std::string_view formatId, const QString& fileName) {
+    constexpr std::array<std::string_view, 4> general{"", "generic", "generate", "classification"};
+    const bool isGeneral = std::ranges::find(general, formatId) != general.end();
+    return isGeneral ? fileName : QString::fromUtf8(formatId.data(), static_cast<qsizetype>(formatId.size()));
+}
 
 QString durationText(double seconds) {
     if (seconds < 1)
@@ -242,6 +98,7 @@ void ExtraEvaluation::choose(const ExtraChoice& choice) {
 void ExtraEvaluation::abandon() {
     m_jobs->cancel(std::exchange(m_job, 0));
     m_isWanted = false;
+    takeStored();
     const bool nothing = !m_bench || m_choice.items().empty();
     setState(nothing ? State::off : isMeasured() ? State::complete : State::waiting);
 }
@@ -274,6 +131,22 @@ const ExtraResult* ExtraEvaluation::known(const ExtraItem& item, const PruningMa
     return found == m_known.end() ? nullptr : &found->result;
 }
 
+void ExtraEvaluation::takeStored() {
+    if (!m_document->isOpen() || m_document->session().evaluations.empty() || m_choice.items().empty())
+        return;
+    takeStored(PruningMask(m_document->spec()), "dense");
+    takeStored(m_document->masks()->mask(), m_document->listedDigests().at(m_document->masks()->state().current));
+}
+
+void ExtraEvaluation::takeStored(const PruningMask& mask, const std::string& digest) {
+    for (const ExtraItem& item : m_choice.items()) {
+        if (known(item, mask))
+            continue;
+        if (auto stored = storedResult(m_document->session(), item, digest))
+            m_known.push_back({item, mask, std::move(*stored)});
+    }
+}
+
 const ExtraResult* ExtraEvaluation::result(const ExtraItem& item) const {
     return m_document->isOpen() ? known(item, m_document->masks()->mask()) : nullptr;
 }
@@ -286,6 +159,16 @@ const ExtraForecast* ExtraEvaluation::forecast(const ExtraItem& item) const {
     return find(m_forecasts, item);
 }
 
+QString ExtraEvaluation::taskTitle(const ExtraItem& item) const {
+    const auto& request = std::get<TaskRequest>(item);
+    const ExtraResult* measured = result(item);
+    const ExtraForecast* expected = forecast(item);
+    const std::string_view format = measured && measured->task ? measured->task->formatId
+                                    : expected                 ? std::string_view(expected->formatId)
+                                                               : std::string_view(request.format);
+    return shownTask(format, QFileInfo(QString::fromStdString(request.path)).completeBaseName());
+}
+
 QString ExtraEvaluation::problem(const ExtraItem& item) const {
     const QString* sentence = find(m_problems, item);
     return sentence ? *sentence : QString();
@@ -296,11 +179,11 @@ std::vector<ExtraEvaluation::Step> ExtraEvaluation::missing() const {
     const bool isDense = m_document->masks()->mask().keepsAll();
     std::vector<Step> runs;
     for (const ExtraItem& item : m_choice.items()) {
-        if (!problem(item).isEmpty() || result(item))
+        if (!problem(item).isEmpty() || result(item) || (isDense && isDistance(item)))
             continue;
         if (!forecast(item))
             steps.push_back({item, Kind::prepare});
-        if (!isDense && !isTimed(item) && !denseResult(item))
+        if (!isDense && !runsWithDense(item) && !denseResult(item))
             runs.push_back({item, Kind::dense});
         runs.push_back({item, Kind::mask});
     }
@@ -318,7 +201,7 @@ std::optional<double> ExtraEvaluation::secondsLeft() const {
         const ExtraForecast* expected = forecast(step.item);
         if (!expected)
             return std::nullopt;
-        const bool hasTurns = isTimed(step.item) && !m_document->masks()->mask().keepsAll();
+        const bool hasTurns = std::holds_alternative<SpeedRequest>(step.item) && !m_document->masks()->mask().keepsAll();
         const double left = isRunning(step.item) && step.kind == m_step.kind ? 1 - m_fraction : 1;
         seconds += expected->seconds * (hasTurns ? 2 : 1) * left;
     }
@@ -346,12 +229,15 @@ QString ExtraEvaluation::title(const Step& step) const {
                               ? tr("the dense model")
                               : QString::fromStdString(m_document->masks()->state().edited().name);
     if (const auto* task = std::get_if<TaskRequest>(&step.item)) {
-        const QString file = QFileInfo(QString::fromStdString(task->path)).completeBaseName();
-        return step.kind == Kind::prepare ? tr("Reading %1").arg(file) : tr("Running %1 on %2").arg(file, model);
+        return step.kind == Kind::prepare
+                   ? tr("Reading %1").arg(QFileInfo(QString::fromStdString(task->path)).completeBaseName())
+                   : tr("Running %1 on %2").arg(taskTitle(step.item), model);
     }
     if (step.kind == Kind::prepare)
         return tr("Timing a layer");
-    return isTimed(step.item) ? tr("Timing %1").arg(model) : tr("Continuing the prompt with %1").arg(model);
+    if (isDistance(step.item))
+        return tr("Pooled outputs of %1").arg(model);
+    return runsWithDense(step.item) ? tr("Timing %1").arg(model) : tr("Continuing the prompt with %1").arg(model);
 }
 
 void ExtraEvaluation::start(const Step& step) {
@@ -415,6 +301,7 @@ void ExtraEvaluation::keep(const ExtraResult& result, const PruningMask& mask) {
         evaluation.tasks.push_back(*result.task);
     if (result.written)
         evaluation.continuations.push_back(*result.written);
+    evaluation.pooled = result.pooled;
     MaskRecord record;
     record.mask = mask;
     if (!mask.keepsAll()) {

@@ -9,12 +9,18 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
 
 class Document;
 class ExtraRunner;
+
+/// The name of a task on screen: its format ("piqa"), because files are often named after a split ("valid"); for formats
+/// that any task can have ("generic") the name of the file.
+QString shownTask(std::string_view formatId, const QString& fileName);
 
 /// "less than 1 s", "about 12 s", "about 3 min"
 QString durationText(double seconds);
@@ -45,6 +51,8 @@ public:
     const ExtraResult* denseResult(const ExtraItem& item) const;
     /// The forecast of an item; null until the model was timed and the item was read.
     const ExtraForecast* forecast(const ExtraItem& item) const;
+    /// The name of a task on screen (shownTask()). @param item a TaskRequest
+    QString taskTitle(const ExtraItem& item) const;
     /// The reason why an item cannot be measured; empty if it can.
     QString problem(const ExtraItem& item) const;
     bool isRunning(const ExtraItem& item) const { return m_state == State::running && m_step.item == item; }
@@ -89,6 +97,9 @@ private:
     };
 
     const ExtraResult* known(const ExtraItem& item, const PruningMask& mask) const;
+    /// Takes results of the chosen items under the current mask, and of the dense model, from the session.
+    void takeStored();
+    void takeStored(const PruningMask& mask, const std::string& digest);
     std::vector<Step> missing() const;
     bool isMeasured() const;
     void next();

@@ -5,6 +5,7 @@
 #include "analysis/evaluation/latency.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -22,17 +23,28 @@ struct SpeedRequest {
     bool operator==(const SpeedRequest&) const = default;
 };
 
+/// The distance of an encoder's pooled outputs under a mask from the dense model's.
+struct PooledRequest {
+    std::string path;               ///< of the text; empty = the built-in text
+    std::int64_t mostTokens = 8192; ///< maximum number of tokens of the text
+
+    bool operator==(const PooledRequest&) const = default;
+};
+
 /// A measurement under a mask, in addition to its loss on a text.
-using ExtraItem = std::variant<PromptRequest, TaskRequest, SpeedRequest>;
+using ExtraItem = std::variant<PromptRequest, TaskRequest, SpeedRequest, PooledRequest>;
 
 /// The user's choice of extra measurements, in the order they run: the quickest first.
 struct ExtraChoice {
     std::optional<PromptRequest> prompt = {};
     std::vector<TaskRequest> tasks = {};
     std::optional<SpeedRequest> speed = {};
+    std::optional<PooledRequest> pooled = {}; ///< not a choice: LiveEvaluation sets it for encoders without a head
 
     std::vector<ExtraItem> items() const {
         std::vector<ExtraItem> items;
+        if (pooled)
+            items.emplace_back(*pooled);
         if (prompt)
             items.emplace_back(*prompt);
         items.insert(items.end(), tasks.begin(), tasks.end());
@@ -48,6 +60,7 @@ struct ExtraResult {
     std::optional<PromptContinuation> written = {};
     std::optional<TaskEvaluation> task = {}; ///< under a mask: with the dense model as the reference
     std::optional<Latency> latency = {};     ///< under a mask: timed in turns with the dense model
+    std::optional<PooledEvaluation> pooled = {};
     std::string dtype = {};
     std::string device = {};
     double seconds = 0; ///< duration

@@ -8,6 +8,7 @@
 #include "widgets/document/measurements.h"
 #include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
+#include "widgets/evaluations/stored_evaluation.h"
 
 #include <QTimer>
 
@@ -34,30 +35,50 @@ constexpr std::int64_t streamShare = 4;
 struct LiveEvaluation::Bench {
     std::mutex mutex;
     std::shared_ptr<const Model> model;
-    EvaluationChoice choice;
+    KeptChoice kept;
     EvaluatorOptions pace;
     Services services;
     std::unique_ptr<TextEvaluator> evaluator;
     EvaluationTextInfo info;
 
     void prepare(const Progress& progress);
+    std::int64_t tokens(const Progress& progress);
+    /// Takes over losses of earlier runs on exactly this text.
+    void know(const std::vector<StoredRun>& runs);
 };
 
 /// What the job that evaluates has found since the window looked last.
 struct LiveEvaluation::Figures {
     std::optional<EvaluationTextInfo> text;
+    std::optional<std::int64_t> usualTokens;
     std::optional<double> expectedSeconds;
     std::optional<MaskEvaluation> found;
 };
 
+std::int64_t LiveEvaluation::Bench::tokens(const Progress& progress) {
+    const auto decide = [&] {
+        const auto dense = model->runner().plan(PruningMask(model->spec()), pace.type);
+        return interactiveTokens(runSpeed(*model, *dense, progress), model->spec());
+    };
+    if (!kept.tokens())
+        kept.usualTokens = decidedTokens(*model, decide);
+    return *kept.tokens();
+}
+
+void LiveEvaluation::Bench::know(const std::vector<StoredRun>& runs) {
+    for (const auto& [mask, evaluation] : runs) {
+        const TextEvaluation& text = evaluation.text.value();
+        if (text.digest == info.digest && text.perplexity.rules == info.rules && evaluation.dtype == info.dtype &&
+            evaluation.device == info.device)
+            evaluator->know(mask, text.perplexity.windows);
+    }
+}
+
 void LiveEvaluation::Bench::prepare(const Progress& progress) {
     if (evaluator)
         return;
-    TextRequest request = choice.text;
-    const auto dense = [&] { return model->runner().plan(PruningMask(model->spec()), pace.type); };
-    request.rules.mostTokens = choice.tokens
-                                   ? *choice.tokens
-                                   : interactiveTokens(runSpeed(*model, *dense(), progress.part(0, 0)), model->spec());
+    TextRequest request = kept.choice.text;
+    request.rules.mostTokens = tokens(progress.part(0, 0));
     EvaluationText text = services.readText(*model, request, progress.part(0, 0));
     info.source = text.source;
     info.digest = text.digest;
@@ -79,7 +100,8 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
     , m_prediction(new MaskPrediction(document, jobs, this))
     , m_pause(new QTimer(this))
     , m_pace(pace) {
-    m_choice.text.rules.window = 512; // more windows give a narrower interval
+    m_wanted.text.rules.window = 512; // more windows give a narrower interval
+    m_kept.choice = m_wanted;
     m_pause->setSingleShot(true);
     m_pause->setInterval(pauseMs);
     connect(m_pause, &QTimer::timeout, this, [this] {
@@ -88,7 +110,7 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
         else
             evaluate();
     });
-    connect(document, &Document::opened, this, &LiveEvaluation::reset);
+    connect(document, &Document::opened, this, &LiveEvaluation::restore);
     connect(document, &Document::modelLocated, this, &LiveEvaluation::reset);
     connect(document->masks(), &MaskEditor::maskChanged, this, &LiveEvaluation::followMask);
     connect(jobs, &JobRunner::progressed, this, [this](quint64 job) {
@@ -100,13 +122,54 @@ LiveEvaluation::LiveEvaluation(Document* document, JobRunner* jobs, const Evalua
 }
 
 void LiveEvaluation::choose(const EvaluationChoice& choice) {
-    const bool sameText = choice.text == m_choice.text && choice.tokens == m_choice.tokens;
-    m_choice = choice;
-    m_extra->choose(choice.extra);
+    const bool sameText = choice.text == m_kept.choice.text && choice.tokens == m_kept.choice.tokens;
+    constexpr std::int64_t mostUsual = 8192; // more is only usual for the text of a stored evaluation
+    if (choice.text != m_kept.choice.text && m_kept.usualTokens > mostUsual)
+        m_kept.usualTokens.reset();
+    m_kept.choice = choice;
+    if (!sameText) {
+        m_wanted.text = choice.text;
+        m_wanted.tokens = choice.tokens;
+    }
+    m_wanted.isAutomatic = choice.isAutomatic;
+    m_wanted.extra = choice.extra;
+    keepChoice();
+    m_extra->choose(extraChoice());
     if (sameText)
         followMask();
     else
         reset();
+}
+
+void LiveEvaluation::restore() {
+    m_kept = keptChoice(m_document->session(), m_wanted);
+    keepChoice();
+    reset();
+    emit choiceChanged();
+}
+
+/// Writes the choice into the session's view.
+void LiveEvaluation::keepChoice() {
+    if (m_document->isOpen())
+        for (const auto& [name, value] : viewOf(m_kept))
+            m_document->setView(name, value);
+}
+
+bool LiveEvaluation::hasLoss() const {
+    return !m_document->isOpen() || m_document->spec().family != Family::encoder;
+}
+
+/// The chosen extra measurements, with the pooled distance for encoders that have one.
+ExtraChoice LiveEvaluation::extraChoice() const {
+    ExtraChoice extra = m_kept.choice.extra;
+    const std::shared_ptr<const Model>& model = m_document->model();
+    if (model && givesPooledOutput(*model) && m_document->services().readSequences) {
+        PooledRequest request;
+        request.path = m_kept.choice.text.path;
+        request.mostTokens = m_kept.choice.tokens.value_or(request.mostTokens);
+        extra.pooled = request;
+    }
+    return extra;
 }
 
 void LiveEvaluation::reset() {
@@ -121,10 +184,11 @@ void LiveEvaluation::reset() {
     if (m_document->model()) {
         m_bench = std::make_shared<Bench>();
         m_bench->model = m_document->model();
-        m_bench->choice = m_choice;
+        m_bench->kept = m_kept;
         m_bench->pace = m_pace;
         m_bench->services = m_document->services();
     }
+    m_extra->choose(extraChoice());
     followMask();
 }
 
@@ -139,19 +203,55 @@ void LiveEvaluation::abandon() {
 void LiveEvaluation::followMask() {
     abandon();
     m_shown.reset();
+    if (showKnown())
+        return;
     if (!m_bench || !m_bench->services.readText)
         return setState(State::unavailable);
-    const auto known = std::ranges::find(m_done, m_document->masks()->mask(), &Done::mask);
-    if (known != m_done.end()) {
-        m_shown = known->found;
-        setState(m_shown->isComplete() ? State::complete : State::stopped);
-        if (m_state == State::complete && m_choice.isAutomatic)
-            m_extra->begin();
-        return;
-    }
-    if (m_choice.isAutomatic)
+    if (choice().isAutomatic)
         m_pause->start();
-    setState(m_choice.isAutomatic ? State::waiting : State::idle);
+    setState(!hasLoss() ? State::noLoss : choice().isAutomatic ? State::waiting : State::idle);
+}
+
+bool LiveEvaluation::showKnown() {
+    const auto known = std::ranges::find(m_done, m_document->masks()->mask(), &Done::mask);
+    m_shown = known == m_done.end() ? stored() : std::optional(known->found);
+    if (!m_shown)
+        return false;
+    setState(m_shown->isComplete() ? State::complete : State::stopped);
+    if (m_state == State::complete && choice().isAutomatic)
+        m_extra->begin();
+    return true;
+}
+
+/// The session's result for the current mask. With a model it has to be compared with the dense model.
+std::optional<MaskEvaluation> LiveEvaluation::stored() {
+    if (!m_document->isOpen() || m_document->session().evaluations.empty() || !hasLoss())
+        return std::nullopt;
+    const std::string digest = m_document->listedDigests().at(m_document->masks()->state().current);
+    const std::string text = m_text ? m_text->digest : std::string();
+    const Evaluation* run = storedRun(m_document->session(), digest, m_kept, text);
+    if (!run)
+        return std::nullopt;
+    MaskEvaluation found = storedEvaluation(m_document->session(), *run);
+    if (m_bench && found.dense.windows.empty())
+        return std::nullopt;
+    if (!m_text)
+        m_text = EvaluationTextInfo{run->text->source,  run->text->digest,
+                                    run->dtype,         run->device,
+                                    run->text->windows, found.run.tokens,
+                                    found.run.rules};
+    return found;
+}
+
+std::vector<LiveEvaluation::StoredRun> LiveEvaluation::storedRuns(const PruningMask& mask) const {
+    std::vector<StoredRun> runs;
+    if (m_document->session().evaluations.empty())
+        return runs;
+    for (const PruningMask& wanted : {PruningMask(m_document->spec()), mask})
+        if (const Evaluation* run =
+                storedRun(m_document->session(), m_document->services().maskDigest(wanted), m_kept))
+            runs.push_back({wanted, *run});
+    return runs;
 }
 
 void LiveEvaluation::setState(State state) {
@@ -160,18 +260,20 @@ void LiveEvaluation::setState(State state) {
 }
 
 void LiveEvaluation::evaluate() {
-    if (m_state == State::complete)
+    if (m_state == State::complete || m_state == State::noLoss)
         m_extra->begin();
-    if (!m_bench || m_state == State::running || m_state == State::complete)
+    if (!m_bench || m_state == State::running || m_state == State::complete || m_state == State::noLoss)
         return;
     m_pause->stop();
     m_incoming = std::make_shared<Mailbox<Figures>>();
-    const auto work = [this, bench = m_bench, incoming = m_incoming,
-                       mask = m_document->masks()->mask()](const Progress& progress) {
+    const auto work = [this, bench = m_bench, incoming = m_incoming, mask = m_document->masks()->mask(),
+                       stored = storedRuns(m_document->masks()->mask())](const Progress& progress) {
         const std::lock_guard onlyUser(bench->mutex);
         bench->prepare(progress);
+        bench->know(stored);
         incoming->put([&](Figures& figures) {
             figures.text = bench->info;
+            figures.usualTokens = bench->kept.usualTokens;
             figures.expectedSeconds = bench->evaluator->expectedSeconds(mask);
         });
         const auto sink = [&incoming](const MaskEvaluation& found) {
@@ -197,8 +299,15 @@ void LiveEvaluation::takeIncoming() {
     if (!m_incoming)
         return;
     Figures figures = m_incoming->take();
+    if (figures.text && m_text && figures.text->digest != m_text->digest)
+        m_done.clear(); // stored results are of an earlier version of the text
     if (figures.text)
         m_text = std::move(figures.text);
+    if (figures.usualTokens && figures.usualTokens != m_kept.usualTokens) {
+        m_kept.usualTokens = figures.usualTokens;
+        keepChoice();
+        emit choiceChanged();
+    }
     if (figures.expectedSeconds)
         m_expectedSeconds = figures.expectedSeconds;
     if (!figures.found)
@@ -229,12 +338,15 @@ void LiveEvaluation::finish(const PruningMask& mask, const MaskEvaluation& found
     m_shown = found;
     MaskRecord dense;
     dense.mask = PruningMask(m_document->spec());
-    m_document->addEvaluation(kept(found.dense, 0), dense);
+    const Evaluation reference = kept(found.dense, 0);
+    const Evaluation* known = sameText(m_document->session(), reference, "dense");
+    if (!known || known->text->perplexity.windows.size() < found.dense.windows.size())
+        m_document->addEvaluation(reference, dense);
     if (!mask.keepsAll())
         m_document->addEvaluation(kept(found.run, found.reusedLayers), *m_document->masks()->state().edited().record);
     setState(found.isComplete() ? State::complete : State::stopped);
     emit evaluated(mask, found);
-    m_prediction->take(mask, found, m_choice.text);
+    m_prediction->take(mask, found, choice().text);
     if (m_state == State::complete)
         m_extra->begin();
 }

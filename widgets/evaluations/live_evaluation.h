@@ -4,7 +4,7 @@
 #include "analysis/evaluation/text_evaluator.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/text/scored_text.h"
-#include "widgets/evaluations/extra_items.h"
+#include "widgets/evaluations/evaluation_choice.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/mailbox.h"
 
@@ -23,16 +23,6 @@ class Document;
 class ExtraEvaluation;
 class MaskPrediction;
 
-/// The user's choice of the text and other settings of evaluations, the same for all masks.
-struct EvaluationChoice {
-    TextRequest text;
-    /// Maximum number of tokens; empty = as many as the dense model scores in a minute, from 512 to 8,192.
-    std::optional<std::int64_t> tokens = {};
-    bool isAutomatic = true; ///< whether each edit of the mask is measured
-    ExtraChoice extra = {};
-    bool operator==(const EvaluationChoice&) const = default;
-};
-
 /// Facts of the text that was read.
 struct EvaluationTextInfo {
     std::string source;
@@ -45,13 +35,15 @@ struct EvaluationTextInfo {
 };
 
 /// Measures the current mask a moment after each edit, in groups of windows with partial results, and cancels when the
-/// mask changes again. Extra measurements follow the text. Lives on the GUI thread; the work is an interactive job.
+/// mask changes again. Extra measurements follow the text. Results that the session holds are shown, and not measured
+/// again. Lives on the GUI thread; the work is an interactive job.
 class LiveEvaluation : public QObject {
     Q_OBJECT
 
 public:
     enum class State {
-        unavailable, ///< no model is open, or a session without its checkpoint
+        unavailable, ///< no model is open, or a session without its checkpoint and without a result
+        noLoss,      ///< the model is an encoder, which has no loss on a text; extra measurements run
         idle,        ///< not measured, and not requested
         waiting,     ///< for a moment, because another edit may follow
         running,
@@ -63,7 +55,9 @@ public:
     /// @param pace groupSeconds and batchTokens; streamBudget is set when the work begins
     LiveEvaluation(Document* document, JobRunner* jobs, const EvaluatorOptions& pace = {}, QObject* parent = nullptr);
 
-    const EvaluationChoice& choice() const { return m_choice; }
+    const EvaluationChoice& choice() const { return m_kept.choice; }
+    /// The number of tokens if the user has chosen none; nothing until it is decided.
+    std::optional<std::int64_t> usualTokens() const { return m_kept.usualTokens; }
     ExtraEvaluation* extra() const { return m_extra; }
     MaskPrediction* prediction() const { return m_prediction; }
     /// Sets the choice. Evaluations on another text stay in the session, but are no longer compared.
@@ -87,19 +81,35 @@ public slots:
 
 signals:
     void changed();
+    /// Another session brought its own choice, or usualTokens() was decided.
+    void choiceChanged();
     /// The whole text was scored, or the work was stopped. The result is in the session.
     void evaluated(const secateur::PruningMask& mask, const secateur::MaskEvaluation& found);
 
 private:
     struct Bench;
     struct Figures;
+    struct StoredRun {
+        PruningMask mask;
+        Evaluation evaluation;
+    };
     struct Done {
         PruningMask mask;
         MaskEvaluation found;
     };
 
+    /// Takes the choice of the opened session.
+    void restore();
     void reset();
     void followMask();
+    /// Shows the result of the current mask if it is known or stored in the session. @returns whether it is
+    bool showKnown();
+    std::optional<MaskEvaluation> stored();
+    /// The session's runs of the chosen text under the dense model and a mask.
+    std::vector<StoredRun> storedRuns(const PruningMask& mask) const;
+    bool hasLoss() const;
+    ExtraChoice extraChoice() const;
+    void keepChoice();
     void abandon();
     void setState(State state);
     void takeIncoming();
@@ -114,7 +124,8 @@ private:
     MaskPrediction* m_prediction;
     QTimer* m_pause;
     EvaluatorOptions m_pace;
-    EvaluationChoice m_choice;
+    EvaluationChoice m_wanted; ///< last choice of the user, for models without a session
+    KeptChoice m_kept;
     State m_state = State::unavailable;
     std::shared_ptr<Bench> m_bench;
     std::shared_ptr<Mailbox<Figures>> m_incoming;

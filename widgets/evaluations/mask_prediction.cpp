@@ -1,9 +1,11 @@
 #include "widgets/evaluations/mask_prediction.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "analysis/prediction/prediction.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/results/still_label.h"
 
 #include <QGridLayout>
 #include <QLabel>
@@ -115,8 +117,10 @@ void MaskPrediction::begin(TextRequest text) {
 
 namespace {
 
+constexpr int predictionDigits = 2;
+
 QString number(double value) {
-    return QString::fromStdString(significant(value, 2));
+    return QString::fromStdString(shownNumber(value, predictionDigits));
 }
 
 QString sentence(const Prediction& prediction) {
@@ -129,18 +133,17 @@ QString sentence(const Prediction& prediction) {
 PredictionBox::PredictionBox(MaskPrediction* prediction, QWidget* parent)
     : QWidget(parent)
     , m_prediction(prediction)
-    , m_value(new QLabel)
+    , m_value(new StillLabel(2))
     , m_progress(new QProgressBar)
-    , m_reason(new QLabel) {
+    , m_reason(new StillLabel(2)) {
     m_value->setObjectName("value");
     m_value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_value->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_value->setWordWrap(true);
     m_value->setAccessibleName(tr("Predicted change of the loss"));
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(fontMetrics().height() / 2);
     m_progress->setAccessibleName(tr("Progress of the gradients for predictions"));
-    m_reason->setWordWrap(true);
+    keepRoomWhenHidden(m_progress);
     m_reason->setForegroundRole(QPalette::PlaceholderText);
     m_reason->setAccessibleName(tr("Why there is no prediction"));
     auto* grid = new QGridLayout(this);
@@ -167,7 +170,6 @@ void PredictionBox::refresh() {
     m_progress->setValue(static_cast<int>(100 * m_prediction->fraction()));
     const QString reason = m_prediction->reason();
     m_reason->setText(reason);
-    m_reason->setVisible(!reason.isEmpty());
 }
 
 namespace {
@@ -180,8 +182,8 @@ template <typename Number>
 QString percentSaved(const Share<Number>& share) {
     if (share.all == 0)
         return {};
-    const double percent = 100 * static_cast<double>(share.saved()) / static_cast<double>(share.all);
-    return QString(" (%1 %)").arg(shown(significant(percent)));
+    const double saved = static_cast<double>(share.saved()) / static_cast<double>(share.all);
+    return QString(" (%1)").arg(shown(shownShare(saved)));
 }
 
 /// "−3.2 M (2.4 %)"; the total if nothing is saved; "–" if there is none.
@@ -216,13 +218,12 @@ QString cutSummary(const Price& price) {
 PriceBox::PriceBox(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
-    , m_cuts(new QLabel)
-    , m_notes(new QLabel) {
+    , m_cuts(new StillLabel(2))
+    , m_notes(new StillLabel) {
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setVerticalSpacing(2);
     grid->setColumnStretch(1, 1);
-    m_cuts->setWordWrap(true);
     m_cuts->setAccessibleName(tr("Cut units"));
     grid->addWidget(m_cuts, 0, 0, 1, 2);
     m_parameters = addRow(grid, tr("parameters"));
@@ -231,7 +232,6 @@ PriceBox::PriceBox(Document* document, QWidget* parent)
     m_cache->setToolTip(tr("Bytes per token in a KV cache of 16-bit numbers"));
     m_operations = addRow(grid, tr("operations"));
     m_operations->setToolTip(tr("Multiplications and additions per token, in a sequence of 1,024 tokens"));
-    m_notes->setWordWrap(true);
     m_notes->setForegroundRole(QPalette::PlaceholderText);
     m_notes->setAccessibleName(tr("KV heads without savings"));
     grid->addWidget(m_notes, grid->rowCount(), 0, 1, 2);
@@ -242,7 +242,7 @@ PriceBox::PriceBox(Document* document, QWidget* parent)
 }
 
 QLabel* PriceBox::addRow(QGridLayout* grid, const QString& name) {
-    auto* value = new QLabel;
+    auto* value = new StillLabel;
     value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     value->setTextInteractionFlags(Qt::TextSelectableByMouse);
     value->setAccessibleName(name);
@@ -269,7 +269,6 @@ void PriceBox::refresh() {
     QStringList notes;
     for (const HalfCutGroup& group : price.halfCutGroups)
         notes << shown(sentence(group, prices->spec(), mask));
-    m_notes->setVisible(!notes.isEmpty());
     m_notes->setText(notes.isEmpty() ? QString()
                                      : tr("%1 stay (shared with uncut heads)")
                                            .arg(shown(counted(static_cast<std::uint64_t>(notes.size()), "KV head"))));

@@ -19,6 +19,7 @@ class QProgressBar;
 namespace secateur {
 
 class Document;
+class StillLabel;
 
 /// Predicts the change of the loss under the current mask, or its preview. If the session has no gradients for
 /// predictions, they are computed in the background after a text was scored for the first time, and kept in the
@@ -77,9 +78,9 @@ private:
     void refresh();
 
     MaskPrediction* m_prediction;
-    QLabel* m_value;
+    StillLabel* m_value;
     QProgressBar* m_progress;
-    QLabel* m_reason;
+    StillLabel* m_reason;
 };
 
 /// Shows the numbers of cut units, and the savings, of the current mask or its preview.
@@ -94,12 +95,12 @@ private:
     QLabel* addRow(QGridLayout* grid, const QString& name);
 
     Document* m_document;
-    QLabel* m_cuts;
+    StillLabel* m_cuts;
     QLabel* m_parameters;
     QLabel* m_bytes;
     QLabel* m_cache;
     QLabel* m_operations;
-    QLabel* m_notes;
+    StillLabel* m_notes;
 };
 
 /// "1 block · 2 attention layers · 34 heads"; empty if nothing is cut.

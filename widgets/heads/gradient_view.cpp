@@ -2,6 +2,8 @@
 
 #include "analysis/base/text.h"
 #include "analysis/masks/mask_algebra.h"
+#include "analysis/running/run_speed.h"
+#include "analysis/running/runner.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
@@ -20,6 +22,7 @@
 #include <QStackedWidget>
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace secateur {
@@ -27,6 +30,15 @@ namespace secateur {
 namespace {
 
 enum CutChoice { activeHead, currentMask };
+
+/// The work of compute() in forward passes: two runs, each forward and backward. The backward pass takes about twice as
+/// long as the forward pass.
+constexpr double passesOfChange = 6;
+
+QString waitText(double seconds) {
+    return seconds < 100 ? GradientView::tr("about %1 s").arg(std::ceil(seconds))
+                         : GradientView::tr("about %1 min").arg(std::ceil(seconds / 60));
+}
 
 void addField(QHBoxLayout& row, const QString& text, QComboBox* field, const QString& name) {
     auto* label = new QLabel(text);
@@ -49,6 +61,7 @@ GradientView::GradientView(Document* document, JobRunner* jobs, Selection* selec
     , m_text(new TextCombo)
     , m_colours(new ColourControls(document, "gradient_change"))
     , m_compute(new QPushButton(tr("Compu&te")))
+    , m_wait(new QLabel)
     , m_title(new QLabel)
     , m_reason(new QLabel)
     , m_stack(new QStackedWidget)
@@ -68,6 +81,9 @@ void GradientView::build() {
     addField(*first, tr("&on"), m_text, tr("Text to measure on"));
     m_compute->setToolTip(tr("Runs the text through the model twice, without the cut and with it"));
     first->addWidget(m_compute);
+    m_wait->setAccessibleName(tr("Expected time"));
+    m_wait->setForegroundRole(QPalette::PlaceholderText);
+    first->addWidget(m_wait);
     first->addStretch();
     auto* second = new QHBoxLayout;
     second->setContentsMargins(8, 0, 8, 6);
@@ -109,12 +125,21 @@ void GradientView::connectAll() {
     connect(m_colours, &ColourControls::changed, this, &GradientView::draw);
     connect(m_compute, &QPushButton::clicked, this, &GradientView::compute);
     connect(m_actions, &FigureActions::failed, this, &GradientView::failed);
+    connect(m_jobs, &JobRunner::progressed, this, [this](quint64 job, double fraction) {
+        if (job != m_job || m_job == 0)
+            return;
+        m_fraction = fraction;
+        showWait();
+    });
     connect(m_jobs, &JobRunner::failed, this, &GradientView::onEnded);
     connect(m_jobs, &JobRunner::cancelled, this, [this](quint64 job) { onEnded(job, tr("Computing was cancelled.")); });
 }
 
 void GradientView::restart() {
     m_jobs->cancel(std::exchange(m_job, 0));
+    m_jobs->cancel(std::exchange(m_timing, 0));
+    m_timed.reset();
+    m_secondsPerPass.reset();
     m_shown.reset();
     m_change = {};
     m_failure.clear();
@@ -164,6 +189,69 @@ void GradientView::follow() {
     m_compute->setEnabled(now && m_job == 0);
     m_compute->setText(now ? tr("Compu&te %1").arg(now->cut) : tr("Compu&te"));
     m_reason->setText(reason());
+    showTitle();
+    if (isVisible())
+        timeModel();
+    showWait();
+}
+
+bool GradientView::isStale() const {
+    if (!m_shown || !m_document->isOpen())
+        return false;
+    const bool isOfMask = !m_shown->figure.cut;
+    return (isOfMask ? m_shown->masks.after : m_shown->masks.before) != m_document->masks()->mask();
+}
+
+void GradientView::showTitle() {
+    if (!m_shown)
+        return;
+    const QString title = tr("<b>%1 cut</b>: change of ∂F/∂W_q by this cut, rows are heads").arg(m_shown->cut);
+    m_title->setText(isStale() ? tr("%1 – <i>computed under another mask; Compute brings it up to date</i>").arg(title)
+                               : title);
+}
+
+std::optional<double> GradientView::expectedSeconds() const {
+    return m_secondsPerPass ? std::optional(passesOfChange * *m_secondsPerPass) : std::nullopt;
+}
+
+void GradientView::timeModel() {
+    const std::shared_ptr<const Model> model = m_document->model();
+    if (!model || model == m_timed || !request())
+        return;
+    m_timed = model;
+    const auto work = [this, model, chosen = m_document->measurements()->measureChoice().tokens](
+                          const Progress& progress) {
+        const auto plan = model->runner().plan(PruningMask(model->spec()));
+        const RunSpeed speed = runSpeed(*model, *plan, progress);
+        const std::int64_t tokens = chosen > 0 ? chosen : interactiveTokens(speed, model->spec());
+        constexpr int positions = 512;
+        const double seconds = runSeconds(speed, model->spec(), plan->mask(), {tokens, positions, tokens});
+        return [this, model, seconds] {
+            m_timing = 0;
+            if (model != m_timed)
+                return;
+            m_secondsPerPass = seconds;
+            showWait();
+        };
+    };
+    m_timing = m_jobs->start(tr("Timing a layer"), JobRunner::Priority::background, work);
+}
+
+/// The remaining time while it computes, otherwise the expected time.
+void GradientView::showWait() {
+    constexpr double enough = 0.05; // of the work, for an estimate from its own speed
+    const std::optional<double> expected = expectedSeconds();
+    QString text;
+    if (m_job != 0 && m_fraction > enough)
+        text = tr("%1 left").arg(waitText(1e-3 * m_running.elapsed() * (1 - m_fraction) / m_fraction));
+    else if (expected && (m_job != 0 || request()))
+        text = waitText(*expected);
+    m_wait->setText(text);
+}
+
+void GradientView::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    follow();
 }
 
 void GradientView::compute() {
@@ -171,6 +259,8 @@ void GradientView::compute() {
     if (!now || m_job != 0)
         return;
     m_failure.clear();
+    m_fraction = 0;
+    m_running.start();
     const auto work = [this, change = m_document->services().gradientChange, model = m_document->model(), now = *now,
                        choice = m_document->measurements()->measureChoice()](const Progress& progress) {
         GradientChange found = change(*model, now.masks, choice, progress);
@@ -192,6 +282,8 @@ void GradientView::take(const Request& request, GradientChange change) {
 }
 
 void GradientView::onEnded(quint64 job, const QString& message) {
+    if (job == m_timing)
+        m_timing = 0; // computing works without an estimate
     if (job != m_job || m_job == 0)
         return;
     m_job = 0;
@@ -211,7 +303,7 @@ void GradientView::draw() {
     for (const Matrix& layer : m_change.layers)
         values.insert(values.end(), layer.values().begin(), layer.values().end());
     m_colours->offer(values, true);
-    m_title->setText(tr("<b>%1 cut</b>: change of ∂F/∂W_q by this cut, rows are heads").arg(m_shown->cut));
+    showTitle();
     m_plot->setFigure(currentFigure());
 }
 

@@ -5,9 +5,11 @@
 #include "analysis/strategies/gradient_change.h"
 #include "widgets/jobs/job_runner.h"
 
+#include <QElapsedTimer>
 #include <QString>
 #include <QWidget>
 
+#include <memory>
 #include <optional>
 
 class QComboBox;
@@ -21,12 +23,14 @@ class ColourControls;
 class Document;
 class FigureActions;
 class FigureWidget;
+class Model;
 class Selection;
 class TextCombo;
 
 /// Shows how a cut changes the gradients of all query weights (Greedy-Gnorm, figure 2), in one layer or in all. The cut
 /// is either the active head, in addition to the current mask, or the current mask, compared with the dense model. Runs
-/// on demand; the last result stays on screen until the next one.
+/// on demand, and says before how long that takes; the last result stays on screen until the next one, with a word if
+/// the mask has changed since.
 class GradientView : public QWidget {
     Q_OBJECT
 
@@ -47,6 +51,7 @@ signals:
 
 protected:
     void contextMenuEvent(QContextMenuEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
     struct Request {
@@ -64,6 +69,14 @@ private:
     void follow();
     void draw();
     QString reason() const;
+    /// Whether the current mask differs from the one under which the picture was computed.
+    bool isStale() const;
+    void showTitle();
+    /// Expected duration of compute(); nothing until the model was timed.
+    std::optional<double> expectedSeconds() const;
+    /// Times a layer of the model in the background, once.
+    void timeModel();
+    void showWait();
     void onEnded(quint64 job, const QString& message);
 
     Document* m_document;
@@ -74,12 +87,18 @@ private:
     TextCombo* m_text;
     ColourControls* m_colours;
     QPushButton* m_compute;
+    QLabel* m_wait; ///< expected or remaining time
     QLabel* m_title;
     QLabel* m_reason;
     QStackedWidget* m_stack;
     FigureWidget* m_plot;
     FigureActions* m_actions;
     JobRunner::Id m_job = 0;
+    JobRunner::Id m_timing = 0;
+    std::shared_ptr<const Model> m_timed; ///< the model whose timing was started
+    std::optional<double> m_secondsPerPass;
+    QElapsedTimer m_running;
+    double m_fraction = 0;
     std::optional<Request> m_shown; ///< the request of m_change
     std::string m_shownText;        ///< path of the calibration text of m_change; empty = built-in
     GradientChange m_change;

@@ -16,13 +16,20 @@ namespace secateur {
 namespace {
 
 constexpr std::array allParts{LayerPart::attention, LayerPart::mlp, LayerPart::block, LayerPart::protection};
-constexpr double slotWidth = 16;      ///< units
+constexpr double slotWidth = 23;      ///< units: of a header
+constexpr double widestSwitch = 15;   ///< units
+constexpr double headerSize = 0.8;    ///< of the text's size
 constexpr double gap = 8;             ///< between the cells and the first switch
 constexpr double lowestRow = 5;       ///< with switches
 constexpr double smallestLetter = 10; ///< side of a switch with a letter
 
 QString switchText(const char* text) {
     return QCoreApplication::translate("LayerSwitches", text);
+}
+
+/// Headers of the columns of switches; the lock needs none.
+QStringList switchTitles() {
+    return {switchText("attn"), switchText("MLP"), switchText("block")};
 }
 
 } // namespace
@@ -159,25 +166,57 @@ std::optional<LayerSwitch> LayerSwitches::at(QPointF point) const {
 
 QRect LayerSwitches::box(LayerSwitch which) const {
     const double height = rect()->height() / std::max(1.0, rows()->range().size());
-    if (which.layer < 0 || which.layer >= static_cast<int>(m_layers.size()) || height < lowestRow * theme().unit)
+    if (which.layer < 0 || which.layer >= static_cast<int>(m_layers.size()) || !isShown())
         return {};
     const LayerCuts& layer = cuts(which.layer);
     if ((which.part == LayerPart::attention && layer.cells.empty()) || (which.part == LayerPart::mlp && !layer.hasMlp))
         return {};
-    const int side = std::max(2, static_cast<int>(std::min(height - theme().unit, (slotWidth - 1) * theme().unit)));
+    const int side = std::max(2, static_cast<int>(std::min(height - theme().unit, widestSwitch * theme().unit)));
     const int slot = theme().length(slotWidth);
     const int left = rect()->right() + 1 + theme().length(gap) + static_cast<int>(which.part) * slot;
     const int middle = static_cast<int>(std::lround(rows()->coordToPixel(which.layer)));
     const QRect box(left + (slot - side) / 2, middle - side / 2, side, side);
-    return clipRect().contains(box.center()) ? box : QRect();
+    return rowsRect().contains(box.center()) ? box : QRect();
 }
 
-QRect LayerSwitches::clipRect() const {
+QRect LayerSwitches::rowsRect() const {
     const QRect cells = rect()->rect();
     return {cells.right() + 1, cells.top(), width(), cells.height()};
 }
 
+/// The header stands above the rows.
+QRect LayerSwitches::clipRect() const {
+    return rowsRect().adjusted(0, -headerHeight(), 0, 0);
+}
+
+int LayerSwitches::headerHeight() const {
+    return QFontMetrics(theme().font).height() + theme().length(4);
+}
+
+void LayerSwitches::drawHeader(QCPPainter& painter) const {
+    if (m_layers.empty() || !isShown())
+        return;
+    QFont font = theme().font;
+    font.setPixelSize(std::max(1, static_cast<int>(headerSize * QFontInfo(font).pixelSize())));
+    painter.setFont(font);
+    painter.setPen(theme().muted);
+    const QRect rows = rowsRect();
+    const int slot = theme().length(slotWidth);
+    int left = rows.left() + theme().length(gap);
+    for (const QString& title : switchTitles()) {
+        painter.drawText(QRect(left, rows.top() - headerHeight(), slot, headerHeight() - theme().length(3)),
+                         Qt::AlignHCenter | Qt::AlignBottom | Qt::TextDontClip, title);
+        left += slot;
+    }
+}
+
+/// Whether any row has room for switches.
+bool LayerSwitches::isShown() const {
+    return rect()->height() / std::max(1.0, rows()->range().size()) >= lowestRow * theme().unit;
+}
+
 void LayerSwitches::draw(QCPPainter& painter) {
+    drawHeader(painter);
     const auto [first, last] = rowsOnScreen(static_cast<int>(m_layers.size()));
     for (int layer = first; layer <= last; ++layer)
         for (const LayerPart part : allParts) {

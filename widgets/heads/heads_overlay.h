@@ -61,7 +61,7 @@ struct LayerSwitch {
 QString switchHint(const PruningMask& mask, const Protection& isProtected, LayerSwitch which);
 
 /// Four small switches beside each row of the heads' grid: attention, MLP and block, which are on while the part is
-/// kept, and the lock. In low rows they are squares without letters; very low rows have none.
+/// kept, and the lock, with headers above. In low rows they are squares without letters; very low rows have none.
 class LayerSwitches : public CellsDrawing {
 public:
     using CellsDrawing::CellsDrawing;
@@ -80,6 +80,10 @@ protected:
     void draw(QCPPainter& painter) override;
 
 private:
+    QRect rowsRect() const;
+    int headerHeight() const;
+    bool isShown() const;
+    void drawHeader(QCPPainter& painter) const;
     const LayerCuts& cuts(int layer) const { return m_layers[static_cast<std::size_t>(layer)]; }
     void drawSwitch(QCPPainter& painter, LayerSwitch which) const;
     void drawLetter(QCPPainter& painter, const QRect& box, LayerPart part, bool bypassed, const QColor& colour) const;

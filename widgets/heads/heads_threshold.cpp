@@ -1,5 +1,6 @@
 #include "widgets/heads/heads_threshold.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "analysis/strategies/prune.h"
 #include "widgets/document/mask_editor.h"
@@ -103,7 +104,7 @@ void HeadsThreshold::apply() {
     const double threshold = *std::exchange(m_dragged, {});
     const auto count = beyond(threshold).size();
     const QString units = counted(count);
-    const QString limit = QString::fromStdString(significant(threshold));
+    const QString limit = QString::fromStdString(shownNumber(threshold));
     if (count == 0 && !m_result)
         cancel();
     else
@@ -178,7 +179,7 @@ QString HeadsThreshold::text() const {
         return tr("no heads cut by a threshold");
     const QString count = counted(places.size() - spared);
     const bool all = std::isinf(*marker());
-    const QString limit = QString::fromStdString(significant(*marker()));
+    const QString limit = QString::fromStdString(shownNumber(*marker()));
     QString text = all                        ? count
                    : end() == PruneFirst::low ? tr("%1 below %2").arg(count, limit)
                                               : tr("%1 above %2").arg(count, limit);

@@ -1,5 +1,6 @@
 #include "widgets/layers/layer_marks.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "widgets/document/mask_editor.h"
 
@@ -44,9 +45,9 @@ QString shares(const std::vector<bool>& kept, const char* thing) {
     const auto cut = static_cast<std::size_t>(std::count(kept.begin(), kept.end(), false));
     if (cut == 0)
         return {};
-    return markText("%1 of %2 cut (%3 %)")
+    return markText("%1 of %2 cut (%3)")
         .arg(QString::fromStdString(grouped(cut)), QString::fromStdString(counted(kept.size(), thing)),
-             QString::fromStdString(significant(100 * shareCut(kept))));
+             QString::fromStdString(shownShare(shareCut(kept))));
 }
 
 /// Entries of the legend, in their order.

@@ -1,5 +1,6 @@
 #include "widgets/layers/layers_view.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/session/result_key.h"
@@ -58,7 +59,7 @@ std::vector<double> allValues(const Figure& figure) {
 }
 
 std::string shortWithError(double value, double error) {
-    return withError(value, error) + (error > 0 ? " (estimate)" : "");
+    return shownWithError(value, error) + (error > 0 ? " (estimate)" : "");
 }
 
 bool isMeanOfHeads(const MetricResult& result) {

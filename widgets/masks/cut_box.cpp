@@ -9,6 +9,8 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/mask_jobs.h"
 #include "widgets/document/measurements.h"
+#include "widgets/results/metric_names.h"
+#include "widgets/results/still_label.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -40,7 +42,7 @@ QString unitName(CutUnit unit) {
     case CutUnit::neuron:
         return CutBox::tr("neurons");
     case CutUnit::attention:
-        return CutBox::tr("attention");
+        return CutBox::tr("attention layers");
     case CutUnit::mlp:
         return CutBox::tr("MLPs");
     case CutUnit::block:
@@ -75,9 +77,9 @@ CutBox::CutBox(Document* document, QWidget* parent)
     , m_perLayer(new QCheckBox(tr("in each layer")))
     , m_again(new QCheckBox(tr("measuring again after each")))
     , m_knee(new QCheckBox(tr("up to the knee")))
-    , m_effect(new QLabel)
-    , m_filtered(new QLabel)
-    , m_protected(new QLabel)
+    , m_effect(new StillLabel(2))
+    , m_filtered(new StillLabel(2))
+    , m_protected(new StillLabel)
     , m_protect(new QToolButton)
     , m_cut(new QPushButton(tr("C&ut"))) {
     m_metric->setAccessibleName(tr("Metric to cut by"));
@@ -93,15 +95,13 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_slider->setToolTip(tr("Drag for a preview; release to cut"));
     m_again->setToolTip(tr("Measure the metric again after each cut, under the mask so far (Greedy-Gnorm)"));
     m_knee->setToolTip(tr("Measure the whole budget, but keep only the cuts up to the knee of the loss curve"));
-    for (QCheckBox* box : {m_again, m_knee})
+    for (QCheckBox* box : {m_again, m_knee}) {
+        keepRoomWhenHidden(box);
         box->hide(); // until the metric has a strategy that cuts in steps
-    m_effect->setWordWrap(true);
-    m_effect->hide();
+    }
     m_effect->setForegroundRole(QPalette::PlaceholderText);
     m_effect->setAccessibleName(tr("What would be cut"));
-    m_filtered->setWordWrap(true);
     m_filtered->setAccessibleName(tr("Effect of the filter"));
-    m_filtered->hide();
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setVerticalSpacing(4);
@@ -116,12 +116,12 @@ CutBox::CutBox(Document* document, QWidget* parent)
     grid->addWidget(m_slider, 3, 0, 1, 3);
     grid->addWidget(m_perLayer, 4, 0, 1, 2);
     grid->addWidget(m_cut, 4, 2);
-    grid->addWidget(m_again, 5, 0, 1, 2);
-    grid->addWidget(m_knee, 5, 2);
-    grid->addWidget(m_effect, 6, 0, 1, 3);
-    grid->addWidget(m_filtered, 7, 0, 1, 3);
-    grid->addWidget(m_protected, 8, 0, 1, 2);
-    grid->addWidget(m_protect, 8, 2, Qt::AlignRight);
+    grid->addWidget(m_again, 5, 0, 1, 3);
+    grid->addWidget(m_knee, 6, 0, 1, 3);
+    grid->addWidget(m_effect, 7, 0, 1, 3);
+    grid->addWidget(m_filtered, 8, 0, 1, 3);
+    grid->addWidget(m_protected, 9, 0, 1, 2);
+    grid->addWidget(m_protect, 9, 2, Qt::AlignRight);
     buildProtection();
     connect(m_metric, &QComboBox::activated, this, &CutBox::chooseMetric);
     connect(m_end, &QComboBox::activated, this, &CutBox::preview);
@@ -185,22 +185,25 @@ void CutBox::setFilter(const HeadFilter* filter) {
 }
 
 void CutBox::showFilter() {
-    m_filtered->setVisible(m_filter->isActive());
-    m_filtered->setText(tr("Only %1 that pass the filter can be cut.").arg(m_filter->summary()));
+    m_filtered->setText(
+        m_filter->isActive() ? tr("Only %1 that pass the filter can be cut.").arg(m_filter->summary()) : QString());
     preview();
 }
 
+/// The latest complete result: while the metric is measured again, the one before.
 const MetricResult* CutBox::result() const {
-    return m_document->measurements()->result(m_metric->currentData().toString().toStdString());
+    return m_document->session().latest(m_metric->currentData().toString().toStdString());
 }
 
 void CutBox::listMetrics() {
     const QString chosen = m_metric->currentData().toString();
     m_metric->clear();
     for (const std::string& id : m_document->measurements()->resultIds()) {
-        const MetricResult* found = m_document->measurements()->result(id);
-        if (found && canCutBy(*found->request.info) && m_document->measurements()->state(id) != MetricState::computing)
-            m_metric->addItem(QString::fromStdString(id), QString::fromStdString(id));
+        const MetricResult* found = m_document->session().latest(id);
+        if (!found || !canCutBy(*found->request.info))
+            continue;
+        m_metric->addItem(metricTitle(found->request), QString::fromStdString(id));
+        m_metric->setItemData(m_metric->count() - 1, QString::fromStdString(id), Qt::ToolTipRole);
     }
     m_metric->setCurrentIndex(std::max(m_metric->findData(chosen), 0));
     setEnabled(m_metric->count() > 0);
@@ -220,6 +223,7 @@ void CutBox::chooseMetric() {
     const MetricResult* found = result();
     if (!found)
         return;
+    m_metric->setToolTip(m_metric->currentData().toString());
     m_end->setCurrentIndex(found->request.info->pruneFirst == PruneFirst::high ? 1 : 0);
     m_again->setVisible(stepwise() && m_document->model() && m_document->services().prune);
     const int counted = std::max(m_counted->currentIndex(), 0);
@@ -330,7 +334,6 @@ void CutBox::cutStepwise() {
 
 void CutBox::say(const QString& text) {
     m_effect->setText(text);
-    m_effect->setVisible(!text.isEmpty());
 }
 
 QString CutBox::action() const {
@@ -338,7 +341,7 @@ QString CutBox::action() const {
     const QString unit = unitName(wanted.strategy.unit());
     const QString amount = wanted.budget.isPercentage ? tr("%1 % of %2").arg(m_amount->value()).arg(unit)
                                                       : QString("%1 %2").arg(m_amount->value()).arg(unit);
-    const QString by = m_metric->currentText();
+    const QString by = m_metric->currentData().toString();
     return isStepwise() ? tr("Cut the %1 %2 by %3 anew each").arg(m_end->currentText(), amount, by)
                         : tr("Cut the %1 %2 by %3").arg(m_end->currentText(), amount, by);
 }

@@ -12,7 +12,6 @@
 class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
-class QLabel;
 class QPushButton;
 class QSlider;
 class QToolButton;
@@ -21,6 +20,7 @@ namespace secateur {
 
 class Document;
 class HeadFilter;
+class StillLabel;
 
 /// Cuts the lowest (or highest) N units by a metric. While the slider moves, all views show a preview; the button cuts.
 /// Protected and already cut units do not count.
@@ -38,6 +38,7 @@ public slots:
     void showMetric(const QString& resultId);
 
 private:
+    /// Lists the metrics that were measured and rank units. The chosen one stays chosen, also while it is measured again.
     void listMetrics();
     void chooseMetric();
     void readRange();
@@ -68,9 +69,9 @@ private:
     QCheckBox* m_perLayer;
     QCheckBox* m_again;
     QCheckBox* m_knee;
-    QLabel* m_effect;
-    QLabel* m_filtered;
-    QLabel* m_protected;
+    StillLabel* m_effect;
+    StillLabel* m_filtered;
+    StillLabel* m_protected;
     QToolButton* m_protect;
     QPushButton* m_cut;
     bool m_previewing = false; ///< whether the preview on screen is from this box

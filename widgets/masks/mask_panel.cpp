@@ -10,20 +10,21 @@
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
 #include "widgets/masks/cut_box.h"
+#include "widgets/results/still_label.h"
 
 #include <QComboBox>
-#include <QEvent>
 #include <QFrame>
 #include <QGridLayout>
-#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace secateur {
 
@@ -51,9 +52,10 @@ QFrame* separator() {
 
 } // namespace
 
-MaskListBox::MaskListBox(MaskEditor* masks, QWidget* parent)
+MaskListBox::MaskListBox(Document* document, QWidget* parent)
     : QWidget(parent)
-    , m_masks(masks)
+    , m_document(document)
+    , m_masks(document->masks())
     , m_names(new QComboBox)
     , m_note(new QLineEdit)
     , m_more(new QToolButton) {
@@ -78,12 +80,20 @@ MaskListBox::MaskListBox(MaskEditor* masks, QWidget* parent)
     grid->addWidget(m_names, 0, 0);
     grid->addWidget(m_more, 0, 1);
     grid->addWidget(m_note, 1, 0, 1, 2);
-    connect(m_names, &QComboBox::activated, this,
-            [this](int index) { m_masks->setCurrent(static_cast<std::size_t>(index)); });
+    connect(m_names, &QComboBox::activated, this, &MaskListBox::choose);
     connect(m_names->lineEdit(), &QLineEdit::editingFinished, this, &MaskListBox::rename);
     connect(m_note, &QLineEdit::editingFinished, this, [this] { m_masks->setNote(m_note->text()); });
-    connect(masks, &MaskEditor::listChanged, this, &MaskListBox::refresh);
+    connect(m_masks, &MaskEditor::listChanged, this, &MaskListBox::refresh);
+    connect(document, &Document::evaluationsChanged, this, &MaskListBox::refresh);
     refresh();
+}
+
+void MaskListBox::choose(int index) {
+    const QString digest = m_names->itemData(index).toString();
+    if (digest.isEmpty())
+        m_masks->setCurrent(static_cast<std::size_t>(index));
+    else
+        m_document->restoreMask({m_names->itemText(index).toStdString(), digest.toStdString()});
 }
 
 void MaskListBox::rename() {
@@ -149,35 +159,54 @@ void MaskListBox::refresh() {
     const QSignalBlocker quiet(m_names);
     m_names->clear();
     m_names->addItems(names);
+    if (!m_document->session().evaluations.empty())
+        listEvaluated();
     m_names->setCurrentIndex(static_cast<int>(state.current));
     m_note->setText(QString::fromStdString(state.edited().record->note));
+}
+
+/// Adds the evaluated masks that the list lacks, below a line, with their digests.
+void MaskListBox::listEvaluated() {
+    std::vector<std::string> known = m_document->listedDigests();
+    known.emplace_back("dense");
+    bool isFirst = true;
+    for (const Evaluation& evaluation : m_document->session().evaluations) {
+        const EvaluatedMask& mask = evaluation.mask;
+        if (std::ranges::find(known, mask.digest) != known.end() || !m_document->session().mask(mask.digest))
+            continue;
+        if (std::exchange(isFirst, false))
+            m_names->insertSeparator(m_names->count());
+        m_names->addItem(QString::fromStdString(mask.name), QString::fromStdString(mask.digest));
+        known.push_back(mask.digest);
+    }
 }
 
 ExportBox::ExportBox(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
     , m_targets(new QVBoxLayout)
-    , m_legal(new QLabel)
+    , m_legal(new StillLabel(3))
     , m_takeLegal(new QPushButton(tr("Use that mask")))
     , m_export(new QPushButton(tr("&Export…"))) {
     m_targets->setSpacing(1);
     for (const ExportTarget& target : document->services().exportTargets) {
-        auto* row = new QLabel;
+        auto* row = new StillLabel;
         row->setAccessibleName(tr("Export as %1").arg(exportText(target.name)));
         m_targets->addWidget(row);
     }
-    m_legal->setWordWrap(true);
     m_legal->setForegroundRole(QPalette::PlaceholderText);
     m_legal->setAccessibleName(tr("Nearest legal mask"));
     m_export->setToolTip(tr("Write a checkpoint under this mask, with the mask and a model card"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(4);
-    column->addWidget(new QLabel(tr("Can be exported as")));
+    auto* title = new StillLabel;
+    title->setText(tr("Export formats"));
+    keepRoomWhenHidden(m_takeLegal);
+    column->addWidget(title);
     column->addLayout(m_targets);
     column->addWidget(m_legal);
     column->addWidget(m_takeLegal);
-    column->addWidget(m_export);
     connect(m_takeLegal, &QPushButton::clicked, this, &ExportBox::takeLegalMask);
     connect(m_export, &QPushButton::clicked, this, &ExportBox::exportWanted);
     connect(document, &Document::opened, this, &ExportBox::refresh);
@@ -189,28 +218,41 @@ ExportBox::ExportBox(Document* document, QWidget* parent)
 void ExportBox::refresh() {
     const PruningMask& mask = m_document->masks()->mask();
     const bool isCut = m_document->isOpen() && !mask.keepsAll();
-    setVisible(isCut);
+    setEnabled(isCut);
+    m_export->setEnabled(isCut && m_document->maskJobs()->exportTarget() && m_document->model());
+    emit changed();
     if (!isCut)
-        return;
+        return showNothing();
     const ModelSpec& spec = m_document->spec();
     int index = 0;
     for (const ExportTarget& target : m_document->services().exportTargets) {
         const auto reasons = target.reasons(mask, spec, m_document->session().model.format);
-        auto* row = static_cast<QLabel*>(m_targets->itemAt(index++)->widget());
+        auto* row = static_cast<StillLabel*>(m_targets->itemAt(index++)->widget());
         row->setText((reasons.empty() ? QStringLiteral("✓ ") : QStringLiteral("✗ ")) + exportText(target.name) +
                      (reasons.empty() && !target.writer ? tr(" (not available yet)") : QString()));
         row->setForegroundRole(reasons.empty() ? QPalette::WindowText : QPalette::PlaceholderText);
         row->setToolTip(reasons.empty() ? tr("Opens in %1").arg(exportText(target.opensIn)) : lines(reasons));
     }
-    m_export->setEnabled(m_document->maskJobs()->exportTarget() && m_document->model());
     offerLegalMask();
+}
+
+/// Keeps the rows of the targets, but says of none whether it can hold the mask.
+void ExportBox::showNothing() {
+    int index = 0;
+    for (const ExportTarget& target : m_document->services().exportTargets) {
+        auto* row = static_cast<StillLabel*>(m_targets->itemAt(index++)->widget());
+        row->setText("  " + exportText(target.name));
+        row->setToolTip(tr("The mask cuts nothing."));
+    }
+    m_legal->clear();
+    m_takeLegal->hide();
 }
 
 void ExportBox::offerLegalMask() {
     const LegalMask legal = legalised(m_document->masks()->mask(), m_document->spec());
     const bool differs = !legal.cut.empty() || !legal.kept.empty();
-    m_legal->setVisible(differs);
     m_takeLegal->setVisible(differs);
+    m_legal->clear();
     if (!differs)
         return;
     QStringList changes;
@@ -228,15 +270,27 @@ void ExportBox::takeLegalMask() {
 }
 
 MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
-    : QScrollArea(parent)
-    , m_list(new MaskListBox(document->masks()))
+    : QWidget(parent)
+    , m_list(new MaskListBox(document))
     , m_cut(new CutBox(document))
     , m_exports(new ExportBox(document)) {
+    m_list->setContentsMargins(8, 6, 8, 0);
+    auto* rows = new QVBoxLayout(this);
+    rows->setContentsMargins(0, 0, 0, 6);
+    rows->setSpacing(4);
+    rows->addWidget(m_list);
+    rows->addWidget(scrolledRows(document, live), 1);
+    auto* last = new QHBoxLayout;
+    last->setContentsMargins(8, 0, 8, 0);
+    last->addWidget(m_exports->button());
+    rows->addLayout(last);
+}
+
+QScrollArea* MaskPanel::scrolledRows(Document* document, LiveEvaluation* live) {
     auto* content = new QWidget;
     auto* column = new QVBoxLayout(content);
     column->setContentsMargins(8, 6, 8, 6);
     column->setSpacing(6);
-    column->addWidget(m_list);
     column->addWidget(new PriceBox(document));
     column->addWidget(separator());
     column->addWidget(new PredictionBox(live->prediction()));
@@ -246,25 +300,15 @@ MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
     column->addWidget(separator());
     column->addWidget(m_exports);
     column->addStretch();
-    setWidget(content);
-    setWidgetResizable(true);
-    setFrameShape(QFrame::NoFrame);
-    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    viewport()->setAutoFillBackground(false); // one surface with the dock
+    auto* scrolled = new QScrollArea;
+    scrolled->setWidget(content);
+    scrolled->setWidgetResizable(true);
+    scrolled->setFrameShape(QFrame::NoFrame);
+    scrolled->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scrolled->viewport()->setAutoFillBackground(false); // one surface with the dock
     content->setAutoFillBackground(false);
-    content->installEventFilter(this);
-    makeRoom();
-}
-
-bool MaskPanel::eventFilter(QObject* watched, QEvent* event) {
-    if (watched == widget() && event->type() == QEvent::LayoutRequest)
-        makeRoom();
-    return QScrollArea::eventFilter(watched, event);
-}
-
-void MaskPanel::makeRoom() {
-    const int bar = style()->pixelMetric(QStyle::PM_ScrollBarExtent);
-    setMinimumWidth(std::max(minimumWidth(), widget()->minimumSizeHint().width() + bar));
+    scrolled->setMinimumWidth(content->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent));
+    return scrolled;
 }
 
 } // namespace secateur

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <QScrollArea>
+#include <QWidget>
 
 class QComboBox;
-class QLabel;
 class QLineEdit;
 class QMenu;
 class QPushButton;
+class QScrollArea;
 class QToolButton;
 class QVBoxLayout;
 
@@ -16,13 +16,15 @@ class CutBox;
 class Document;
 class LiveEvaluation;
 class MaskEditor;
+class StillLabel;
 
-/// The list of masks, the name and note of the current one, and actions on whole masks.
+/// The list of masks, the name and note of the current one, and actions on whole masks. Evaluated masks that are not in
+/// the list stand below the others; choosing one adds it.
 class MaskListBox : public QWidget {
     Q_OBJECT
 
 public:
-    explicit MaskListBox(MaskEditor* masks, QWidget* parent = nullptr);
+    explicit MaskListBox(Document* document, QWidget* parent = nullptr);
 
 signals:
     void openWanted();
@@ -32,6 +34,8 @@ signals:
 
 private:
     void refresh();
+    void listEvaluated();
+    void choose(int index);
     void rename();
     void buildMenu();
     /// Fills a submenu with the other masks. @param chosen called with the index of the chosen mask in the list
@@ -39,6 +43,7 @@ private:
     void listOthers(QMenu* menu, Chosen chosen);
     void fillMenus();
 
+    Document* m_document;
     MaskEditor* m_masks;
     QComboBox* m_names;
     QLineEdit* m_note;
@@ -57,23 +62,30 @@ class ExportBox : public QWidget {
 public:
     explicit ExportBox(Document* document, QWidget* parent = nullptr);
 
+    /// The button that starts an export. Its place is chosen by the panel, so that it is always visible.
+    QPushButton* button() const { return m_export; }
+
 signals:
     void exportWanted();
+    /// Whether the current mask can be exported may have changed.
+    void changed();
 
 private:
     void refresh();
+    void showNothing();
     void offerLegalMask();
     void takeLegalMask();
 
     Document* m_document;
     QVBoxLayout* m_targets;
-    QLabel* m_legal;
+    StillLabel* m_legal;
     QPushButton* m_takeLegal;
     QPushButton* m_export;
 };
 
-/// The current mask: its name, its cuts and savings, its effect on the model, cutting by a metric, and export.
-class MaskPanel : public QScrollArea {
+/// The current mask: its name, its cuts and savings, its effect on the model, cutting by a metric, and export. The name
+/// and the export stay in sight; the rest scrolls. Rows keep their places whatever they say.
+class MaskPanel : public QWidget {
     Q_OBJECT
 
 public:
@@ -83,12 +95,8 @@ public:
     CutBox* cutBox() const { return m_cut; }
     ExportBox* exports() const { return m_exports; }
 
-protected:
-    bool eventFilter(QObject* watched, QEvent* event) override;
-
 private:
-    /// Makes the panel as wide as its widest row so far, so that no row is clipped and the width never shrinks.
-    void makeRoom();
+    QScrollArea* scrolledRows(Document* document, LiveEvaluation* live);
 
     MaskListBox* m_list;
     CutBox* m_cut;

@@ -1,5 +1,6 @@
 #include "widgets/neurons/layer_neurons.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "widgets/document/mask_editor.h"
@@ -182,7 +183,7 @@ void LayerNeurons::showLayer(const ModelCard& model, const MetricResult& result,
                                 : tr("Layer %1 · %2 neurons · median %3")
                                       .arg(layer)
                                       .arg(QString::fromStdString(grouped(values.size())),
-                                           QString::fromStdString(significant(percentile(values, 50))));
+                                           QString::fromStdString(shownNumber(percentile(values, 50))));
     m_figure = neuronHistogram(model, result, layer, logarithmic);
     m_figure.command = command;
     m_actions->setEnabled(measured > 0);

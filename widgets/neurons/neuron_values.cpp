@@ -1,5 +1,6 @@
 #include "widgets/neurons/neuron_values.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "widgets/layers/layer_marks.h"
 
@@ -123,7 +124,7 @@ QVariant NeuronTable::data(const QModelIndex& cell, int role) const {
     case neuronColumn:
         return QString::number(neuron(cell.row()));
     case valueColumn:
-        return QString::fromStdString(significant(number));
+        return QString::fromStdString(shownNumber(number));
     default:
         return std::isfinite(number) && m_sorted.size() > 1 ? QString::number(percentBelow(number), 'f', 1)
                                                             : QStringLiteral("–");

@@ -1,5 +1,6 @@
 #include "widgets/neurons/neurons_view.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/session/result_key.h"
@@ -301,7 +302,7 @@ QStringList NeuronsView::quantilesOf(int layer, bool exact) const {
         return parts;
     for (const FigureSeries& quantile : bands().series)
         parts << QString::fromStdString(quantile.label + " = " +
-                                        (exact ? exactly(quantile.values[row]) : significant(quantile.values[row])));
+                                        (exact ? exactly(quantile.values[row]) : shownNumber(quantile.values[row])));
     return parts;
 }
 

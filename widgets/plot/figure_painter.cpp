@@ -90,6 +90,8 @@ QCPAxisRect* addHeatMapAxes(QCPLayoutGrid& layout, const Figure& figure, const P
     }
     if (figure.y.names.size() == figure.cells.rows() && figure.cells.rows() <= mostNames)
         useNamedTicks(*rows, figure.y.names);
+    else if (figure.y.names.size() == figure.cells.rows())
+        useThinnedNames(*rows, figure.y.names);
     columns->setRange(-0.5, count(figure.cells.columns()) - 0.5);
     rows->setLabel(QString::fromStdString(figure.y.label));
     rows->setRange(-0.5, count(figure.cells.rows()) - 0.5);
@@ -290,7 +292,8 @@ void addPoints(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t i
     points->setData(QVector<double>(series.positions.begin(), series.positions.end()),
                     drawable(series.values, y.scaleType() == QCPAxis::stLogarithmic));
     points->setLineStyle(QCPGraph::lsNone);
-    points->setScatterStyle({pointShape(index, false), theme.pen(colour), colour, 6 * theme.unit});
+    const QBrush inside = series.isHollow ? QBrush(Qt::NoBrush) : QBrush(colour);
+    points->setScatterStyle({pointShape(index, false), theme.pen(colour, 1.3), inside, 6 * theme.unit});
     points->setName(QString::fromStdString(series.label));
     if (series.errors.empty())
         return;

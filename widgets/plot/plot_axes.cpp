@@ -51,6 +51,25 @@ private:
     QString m_prefix;
 };
 
+/// Names of some of the rows or columns, as many as have room.
+class NameTicker : public IndexTicker {
+public:
+    NameTicker(const QCPAxis& axis, std::vector<std::string> names)
+        : IndexTicker(axis, QStringLiteral("L00.H"))
+        , m_names(std::move(names)) {}
+
+protected:
+    QString getTickLabel(double tick, const QLocale&, QChar, int) override {
+        const auto index = std::lround(tick);
+        return index >= 0 && index < std::ssize(m_names)
+                   ? QString::fromStdString(m_names[static_cast<std::size_t>(index)])
+                   : QString();
+    }
+
+private:
+    std::vector<std::string> m_names;
+};
+
 class ValueTicker : public QCPAxisTicker {
 public:
     explicit ValueTicker(const QCPAxis& axis)
@@ -168,6 +187,10 @@ void styleAxis(QCPAxis& axis, const PlotTheme& theme) {
 
 void useIndexTicks(QCPAxis& axis, const QString& prefix) {
     axis.setTicker(QSharedPointer<QCPAxisTicker>(new IndexTicker(axis, prefix)));
+}
+
+void useThinnedNames(QCPAxis& axis, const std::vector<std::string>& names) {
+    axis.setTicker(QSharedPointer<QCPAxisTicker>(new NameTicker(axis, names)));
 }
 
 void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names) {

@@ -38,6 +38,8 @@ void useIndexTicks(QCPAxis& axis, const QString& prefix);
 
 /// Sets a named tick at each integer from 0; long names are elided.
 void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names);
+/// As useIndexTicks(), with a name in place of each number: only as many names as have room.
+void useThinnedNames(QCPAxis& axis, const std::vector<std::string>& names);
 
 /// Sets a linear or logarithmic scale, and ticks at round values, as many as have room.
 void useValueTicks(QCPAxis& axis, bool logarithmic);

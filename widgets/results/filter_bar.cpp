@@ -187,6 +187,7 @@ CompareBar::CompareBar(Comparison* comparison, QWidget* parent)
     connect(m_shown, &QButtonGroup::idClicked, comparison,
             [comparison](int id) { comparison->show(static_cast<Comparison::Shown>(id)); });
     connect(comparison, &Comparison::changed, this, &CompareBar::refresh);
+    connect(comparison, &Comparison::subjectChanged, this, &CompareBar::refresh);
     refresh();
 }
 

@@ -103,7 +103,7 @@ MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
     , m_mask(new QComboBox) {
     m_tokens->setRange(0, mostMeasuredTokens);
     m_tokens->setSpecialValueText(tr("automatic"));
-    m_tokens->setToolTip(tr("Maximum number of tokens; automatic: as many as one pass reads in a minute"));
+    m_tokens->setToolTip(tr("Maximum number of tokens; automatic: 8,192, fewer for slow models"));
     m_tokens->setGroupSeparatorShown(true);
     m_tokens->setSingleStep(1024);
     m_tokens->setAccessibleName(tr("Tokens to measure on"));

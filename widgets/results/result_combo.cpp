@@ -1,5 +1,6 @@
 #include "widgets/results/result_combo.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
@@ -159,13 +160,13 @@ QString HeadReadout::describe(HeadId head) const {
     const std::optional<double> number = value(head);
     if (!number)
         return QString::fromStdString(headName(head.layer, head.head)) + state(head);
-    const auto brief = [](double feature) { return significant(feature, 2); };
+    const auto brief = [](double feature) { return shownNumber(feature, 2); };
     if (const QString text = classOf(head, brief); !text.isEmpty())
         return cellName(head) + " = " + text + state(head);
     const MetricResult& shown = *result();
     const auto row = static_cast<std::size_t>(head.layer);
     const double error = shown.errorAt(row, column(head));
-    QString text = cellName(head) + " = " + QString::fromStdString(withError(*number, error));
+    QString text = cellName(head) + " = " + QString::fromStdString(shownWithError(*number, error));
     if (!shown.request.info->unit.empty())
         text += ' ' + toQString(shown.request.info->unit);
     if (error > 0)

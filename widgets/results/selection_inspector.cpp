@@ -1,5 +1,6 @@
 #include "widgets/results/selection_inspector.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/session/result_key.h"
@@ -44,7 +45,7 @@ QString fullNumber(double value, double error = 0) {
 }
 
 QString shortNumber(double value, double error = 0) {
-    return QString::fromStdString(withError(value, error));
+    return QString::fromStdString(shownWithError(value, error));
 }
 
 } // namespace
@@ -173,7 +174,7 @@ void SelectionInspector::showOne(HeadId head) {
 
 SelectionInspector::Words SelectionInspector::featuresAt(const MetricResult& result, std::size_t row,
                                                          std::size_t column) {
-    const auto brief = [](double value) { return significant(value, 2); };
+    const auto brief = [](double value) { return shownNumber(value, 2); };
     return {featuresOf(result, row, column, brief).join(", "), featuresOf(result, row, column, exactly).join('\n')};
 }
 
@@ -271,7 +272,9 @@ void SelectionInspector::showMany(const std::set<HeadId>& heads) {
 void SelectionInspector::addRow(const std::string& resultId, const Words& value, const Words& place) {
     const std::string label = m_document->measurements()->label(resultId);
     const ResultKey key = parseResultKey(resultId);
-    auto* item = new QTreeWidgetItem(m_table, {QString::fromStdString(key.key.empty() ? resultId : "· " + label),
+    const MetricResult* result = m_document->measurements()->result(resultId);
+    const QString title = result ? metricTitle(result->request) : QString::fromStdString(key.resultId);
+    auto* item = new QTreeWidgetItem(m_table, {key.key.empty() ? title : QString::fromStdString("· " + label),
                                                value.text}); // other measurements stand below the latest
     item->setToolTip(0, QString::fromStdString(label.empty() ? resultId : key.resultId + " · " + label));
     item->setToolTip(1, value.tip);

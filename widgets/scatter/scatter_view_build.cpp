@@ -1,5 +1,6 @@
 #include "widgets/scatter/scatter_view.h"
 
+#include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "analysis/session/result_key.h"
 #include "widgets/document/comparison.h"
@@ -171,7 +172,7 @@ QString ScatterView::describe(std::size_t point, bool exact) const {
     QStringList parts{name};
     for (const auto& [axis, value] :
          {std::pair(&m_shown.x, points.positions[point]), std::pair(&m_shown.y, points.values[point])})
-        parts << QString::fromStdString(axis->label + " = " + (exact ? exactly(value) : significant(value)));
+        parts << QString::fromStdString(axis->label + " = " + (exact ? exactly(value) : shownNumber(value)));
     if (point < points.cut.size() && points.cut[point])
         parts << tr("cut");
     return parts.join(exact ? "\n" : " · ");

@@ -151,6 +151,7 @@ void MainWindow::connectPanels() {
     connect(m_panels->metrics(), &MetricList::chosen, this, &MainWindow::showResult);
     connect(m_panels->metrics(), &MetricList::failed, this, &MainWindow::fail);
     connect(m_panels->evaluations(), &EvaluationsPanel::failed, this, &MainWindow::fail);
+    connect(m_panels->evaluations(), &EvaluationsPanel::exportWanted, m_files, &FileActions::exportModel);
     connect(mask->list(), &MaskListBox::openWanted, m_files, &FileActions::openMask);
     connect(mask->list(), &MaskListBox::saveWanted, m_files, &FileActions::saveMaskAs);
     connect(mask->list(), &MaskListBox::commandWanted, m_copier, &CommandCopier::copyMask);
@@ -246,6 +247,7 @@ std::vector<Command> MainWindow::commands() const {
 /// Selects the shown measurement in the list of metrics.
 void MainWindow::followPicture() {
     m_panels->metrics()->follow(m_views->mainKey());
+    m_document->comparison()->setSubject(m_views->mainKey().toStdString());
 }
 
 void MainWindow::filterHeads(const QString& conditions) {

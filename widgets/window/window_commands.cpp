@@ -10,6 +10,7 @@
 #include "widgets/heads/heads_view.h"
 #include "widgets/heads/mask_actions.h"
 #include "widgets/help/manual_window.h"
+#include "widgets/masks/mask_panel.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
@@ -26,6 +27,7 @@
 #include <QMap>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QPushButton>
 #include <QSettings>
 #include <QToolButton>
 
@@ -103,6 +105,12 @@ void WindowCommands::addFileMenu() {
                    [this] { m_parts.views->figureActions()->saveAs(FigureWidth::column); });
     addForDocument(menu, tr("Save figure, &page width…"), tr("Ctrl+Shift+G"),
                    [this] { m_parts.views->figureActions()->saveAs(FigureWidth::page); });
+    QAction* exporting =
+        add(menu, tr("&Export the masked model…"), tr("Ctrl+Shift+E"), [files] { files->exportModel(); });
+    const auto canExport = [this] { return m_parts.panels->mask()->exports()->button()->isEnabled(); };
+    m_enabled.emplace_back(exporting, canExport);
+    connect(m_parts.panels->mask()->exports(), &ExportBox::changed, exporting,
+            [exporting, canExport] { exporting->setEnabled(canExport()); });
     menu->addSeparator();
     add(menu, tr("&Quit"), tr("Ctrl+Q"), [this] { m_parts.window->close(); });
 }
@@ -179,8 +187,9 @@ void WindowCommands::addEvaluateMenu() {
     QMenu* menu = m_parts.window->menuBar()->addMenu(tr("E&valuate"));
     addForModel(menu, tr("&Evaluate the mask"), tr("Ctrl+E"), [this] { m_parts.live->evaluate(); });
     addForModel(menu, tr("&Stop here"), {}, [this] { m_parts.live->stopHere(); });
-    menu->addSeparator();
     EvaluationsPanel* evaluations = m_parts.panels->evaluations();
+    addForDocument(menu, tr("&More measurements…"), {}, [evaluations] { evaluations->chooseExtra(); });
+    menu->addSeparator();
     QAction* copy = add(menu, tr("Copy evaluation as command &line"), {}, [this, evaluations] {
         if (const Evaluation* current = evaluations->current())
             m_parts.copier->copyEvaluation(Evaluation(*current));

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "analysis/figures/figure.h"
+#include "widgets/plot/figure_widget.h"
+
+#include <QPoint>
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace secateur {
+
+/// Scatter plot of quality against size. The tooltip of a point shows its name and values, a click chooses it, a double
+/// click restores its mask. FigureSeries::places identify the points.
+class EvaluationScatter : public FigureWidget {
+    Q_OBJECT
+
+public:
+    explicit EvaluationScatter(QWidget* parent = nullptr);
+
+    /// Draws a ring around a point, and removes the previous ring. @param place empty or without a point = no ring
+    void highlight(std::optional<std::size_t> place);
+    std::optional<std::size_t> highlighted() const { return m_highlighted; }
+    /// The pixel of a point in the widget; empty if there is no such point.
+    std::optional<QPoint> position(std::size_t place) const;
+    /// A point's name and its two values with their axes.
+    QString text(std::size_t place) const;
+
+signals:
+    void chosen(std::size_t place);
+    void activated(std::size_t place);
+
+protected:
+    bool event(QEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void painted() override;
+
+private:
+    struct Point {
+        const FigureSeries* series = nullptr;
+        std::size_t index = 0;
+
+        std::size_t place() const { return series->places[index]; }
+    };
+
+    std::vector<Point> points() const;
+    std::optional<Point> find(std::size_t place) const;
+    QPointF pixels(const Point& point) const;
+    /// The point nearest to a position, within a few pixels.
+    std::optional<Point> under(const QPointF& position) const;
+    void showText(const Point& point);
+
+    std::optional<std::size_t> m_highlighted;
+};
+
+} // namespace secateur
