@@ -117,7 +117,7 @@ const std::vector<Writer>& writers() {
          [](const std::string& folder) { readMask(folder + "/work.mask.json", maskedSpec(), {}); }},
         {"figure-csv", 2,
          [](const std::string& folder, int generation) {
-             writeWhole(folder + "/work.csv", toCsv(figureOf(generation)));
+             writeWhole(folder + "/work.csv", toCsv(figureOf(generation)), FileKind::csv);
          },
          [](const std::string&) {}},
         {"figure-svg", 2,
