@@ -110,13 +110,14 @@ void noteSync(int file) {
     dirtyFiles().erase(pathOf(file));
 }
 
-void noteRename(const std::string& from, const std::string& to) {
+/// Takes no texts: rename() is noexcept, and an allocation may be the one that must fail.
+void noteRename(const char* from, const char* to) {
     if (!isWatching || !isCounted(to))
         return;
     const std::lock_guard lock(syncsMutex);
     for (const std::string& dirty : dirtyFiles())
-        if (dirty == from || dirty.starts_with(from + "/"))
-            earlyNames().push_back(to);
+        if (dirty == from || dirty.starts_with(std::string(from) + "/"))
+            earlyNames().emplace_back(to);
 }
 
 } // namespace
