@@ -38,7 +38,7 @@ bool isCounted(int file) {
     return length > 0 && isCounted(std::string_view(path.data(), static_cast<std::size_t>(length)));
 }
 
-/// Counts this call if it is of the watched folder. True for the call at which to die.
+/// Counts a call if it concerns a file in the watched folder. Returns true for the call at which the process must end.
 template <typename Place>
 bool isLast(Place place) {
     return isCounting && isCounted(place) && ++calls == lastCall;
@@ -194,7 +194,7 @@ int fchmod(int file, mode_t mode) noexcept {
     return static_cast<int>(syscall(SYS_fchmod, file, mode));
 }
 
-// Under another C++ name, because `flock` is also the name of a struct.
+// flock() is declared under another C++ name, because `flock` is also the name of a struct.
 int lockWhole(int file, int operation) noexcept __asm__("flock");
 int lockWhole(int file, int operation) noexcept {
     dieIfLast(file);
