@@ -1,4 +1,5 @@
-// The engine against transformers with the same weights: residual stream, attention, logits, losses, gradients.
+// The inference engine against transformers with the same weights: residual streams, attention maps, logits, losses and
+// gradients.
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner_results.h"
 #include "tests/support/judged_run.h"
@@ -16,9 +17,9 @@ namespace {
 
 constexpr double tolerance = 1e-4; ///< of logits, relative to the largest expected logit
 
-/// Of gradients, relative to the largest of the same kind. gemma3-gguf with its six layers is badly conditioned: a
-/// change of its parameters' last bit moves its gradients by 8e-6, as the judge prints; those of any other model by at
-/// most 7e-6.
+/// The tolerance of gradients, relative to the largest expected gradient of the same kind. gemma3-gguf has six layers
+/// and is badly conditioned: changing the last bit of its parameters changes its gradients by 8e-6. In every other
+/// model the change is at most 7e-6. make_forward_fixtures.py prints these numbers.
 double gradientTolerance(const QString& folder) {
     return folder == "gemma3-gguf" ? 3e-5 : 1e-5;
 }
@@ -40,7 +41,8 @@ struct Case {
         , plan(runner.plan(file.endsWith("gguf") ? PruningMask(model->spec()) : judged.mask(model->spec()),
                            ComputeType::float32)) {}
 
-    /// Whether the file holds the model's head. Some GGUF files have no pooler or classifier.
+    /// Whether the file has the weights of the model's head. Some GGUF files of encoders lack the pooler or the
+    /// classifier.
     bool hasHead() const {
         return judged.has("losses") || model->has(-1, judged.has("labels") ? WeightName::classifier : WeightName::pooler);
     }
