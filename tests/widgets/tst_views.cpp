@@ -78,7 +78,7 @@ Session session(const ModelSpec& spec) {
     return made;
 }
 
-/// A dark palette that sets only the roles that views use.
+/// A dark palette. It sets only the roles that the views use.
 QPalette darkPalette() {
     QPalette palette(QColor(0x2b, 0x2d, 0x30), QColor(0x1e, 0x1f, 0x22));
     for (const auto role : {QPalette::Text, QPalette::WindowText, QPalette::ButtonText})
@@ -91,7 +91,7 @@ QPalette darkPalette() {
 
 namespace {
 
-/// Views on a document with sessions made in memory.
+/// A heads view and a layers view on a document with a session in memory.
 class Bench {
 public:
     Bench()
@@ -128,7 +128,7 @@ public:
             move(heads.grid(), point, button, modifiers);
         QTest::mouseRelease(heads.grid(), button, modifiers, points.back());
     }
-    /// Like QTest::mouseMove(), but the event states the held buttons.
+    /// Sends a mouse move with pressed buttons, which QTest::mouseMove() cannot do.
     static void move(QWidget* widget, QPoint point, Qt::MouseButtons held = {}, Qt::KeyboardModifiers modifiers = {}) {
         QMouseEvent event(QEvent::MouseMove, point, widget->mapToGlobal(point), Qt::NoButton, held, modifiers);
         QApplication::sendEvent(widget, &event);
@@ -389,7 +389,8 @@ private slots:
         QCOMPARE(QString::fromStdString(bench.heads.currentFigure().command),
                  QString("secateur-cli plot %1 --figure "
                          "heads:metric=gate_norm_head:colours=viridis:log=false:clip=1 --out figure.pdf")
-                     .arg(bench.document.sessionPath())); // the session's path, because the checkpoint is not available
+                     // The path of the session, because its checkpoint is not available.
+                     .arg(bench.document.sessionPath()));
         bench.heads.figureActions()->copyCommand();
         QCOMPARE(QGuiApplication::clipboard()->text().toStdString(), bench.heads.currentFigure().command);
     }
@@ -583,7 +584,7 @@ private:
         return bench.heads.grid()->grab().toImage().pixel(bench.cell(layer, head) * bench.heads.devicePixelRatioF());
     }
 
-    /// Writes a picture to look at.
+    /// Saves a screenshot of a view for inspection by a person.
     static void screenshot(QWidget& view, const QString& name) {
         const QString folder = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
         if (folder.isEmpty())
