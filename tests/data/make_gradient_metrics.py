@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes gradient_metrics.json: gradient metrics of models of tests/data/forward, computed with autograd and numpy.
+"""Writes gradient_metrics.json: gradient metrics of the models of tests/data/forward, computed with autograd and numpy.
 
     python make_gradient_metrics.py
 
-Needs torch, transformers (5.x) and numpy. For each model: "sequences" of token ids, "labels" of a classifier, "metrics"
-by result id as [layers][heads], and "masked": the same with the gates of the heads in "cut" closed. "head_fisher" is
-the exact value, which random signs estimate.
+Needs torch, transformers (5.x) and numpy. For each model, the file has "sequences" of token ids, "labels" of a
+classifier, "metrics" by result id as [layers][heads], and "masked", the same metrics when the gates of the heads in
+"cut" are 0. "head_fisher" is the exact value that the program estimates with random signs.
 """
 
 import json
@@ -68,7 +68,7 @@ def masked(judge):
         assert all(values[layer][head] == 0 for values in found.values())
     found["head_mask_gradient"] = np.abs(judge.gate_gradients("task_loss")).mean(0)
     for layer, head in judge.cut:
-        found["head_mask_gradient"][layer][head] = 0  # cut heads have no gate
+        found["head_mask_gradient"][layer][head] = 0  # a cut head has no gate
     return {name: numbers(judge.spread(values)) for name, values in found.items()}
 
 
