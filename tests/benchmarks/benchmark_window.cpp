@@ -1,16 +1,16 @@
-// Times that a user waits for in the window, with a real model:
+// Times that a user waits for in the window, measured with a real model:
 //
-//   prices   from a click with the shears until the mask's price is on screen      at most 50 ms
-//   figures  from an edit until the first measured figure                          at most 5 s
-//   freezes  longest time in which the window does not answer, while edits of
-//            all kinds are made and evaluated                                      at most 100 ms
-//   layers   evaluation of the whole text by lowest changed layer l, relative
-//            to a dense one                                                        at most 1.1 s(l)
+//   prices   from a click with the shears tool until the mask's savings are drawn    at most 50 ms
+//   figures  from an edit until the first measured result                            at most 5 s
+//   freezes  longest time without a response of the window, while edits of all
+//            kinds are made and evaluated                                            at most 100 ms
+//   layers   evaluation of the whole text by lowest changed layer l, relative to
+//            a dense evaluation; s(l) is the share of the operations that must run   at most 1.1 s(l)
 //
 // benchmark_window MODEL [--only prices,figures,freezes,layers] [--tokens N] [--window 512] [--clicks 50] [--masks 10]
 //                  [--edits 50] [--repeat 2] [--seed 1]
 //
-// Runs offscreen unless QT_QPA_PLATFORM is set. Without --tokens the window chooses the length of the text.
+// The window is not shown unless QT_QPA_PLATFORM is set. Without --tokens the window chooses the length of the text.
 
 #include "analysis/masks/price.h"
 #include "analysis/evaluation/perplexity.h"
@@ -60,7 +60,7 @@ const char* verdict(double value, double bar) {
     return value <= bar ? "" : "   MISSED";
 }
 
-/// Runs the program and measures the times above.
+/// Operates the main window and measures the times listed above.
 class Benchmark {
 public:
     explicit Benchmark(const QCommandLineParser& arguments)
@@ -131,7 +131,7 @@ private:
             changed.push_back(seconds(timer));
             runUntil([&] { return paints.count() > paintsBefore; });
             drawnOn.push_back(seconds(timer));
-            runFor(100 + drawn(700)); // sometimes long enough for its evaluation to begin
+            runFor(100 + drawn(700)); // sometimes long enough for the mask's evaluation to begin
         }
         m_grid->setTool(HeadsGrid::Tool::select);
         const double worst = *std::ranges::max_element(drawnOn);
@@ -223,7 +223,7 @@ private:
         };
     }
 
-    /// Drags the threshold with one event per step, as a mouse does.
+    /// Drags the threshold of the colour bar with one mouse event for each step.
     void dragThreshold() {
         HeadsThreshold* threshold = m_grid->threshold();
         const MetricResult* result = m_document.measurements()->result(m_window.headsView()->resultId());
@@ -278,7 +278,7 @@ private:
         fmt::print("\n");
     }
 
-    /// Time of evaluating the whole text under `mask`, from the start of the evaluation.
+    /// The time of evaluating the whole text under `mask`, from the start of the evaluation.
     Took evaluation(const PruningMask& mask) {
         std::optional<Watch> watch;
         const auto begun = QObject::connect(m_live, &LiveEvaluation::changed, &m_window, [&] {
@@ -339,7 +339,7 @@ private:
 } // namespace
 
 int main(int count, char** values) {
-    // Neither reads nor changes the user's settings.
+    // The user's settings are neither read nor changed.
     const QTemporaryDir home;
     for (const char* place : {"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"})
         qputenv(place, home.path().toUtf8());
