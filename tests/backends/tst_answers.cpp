@@ -94,7 +94,7 @@ private slots:
         QCOMPARE(none.f1, 0.0);
         QVERIFY(judged(prompt({"b"}, "[abc]"), "a b.").isExact); // a pattern without a group extracts the whole match
         QVERIFY(judged(prompt({"7"}, "(x[0-9])?y([0-9])"), "y7").isExact);
-        // In a pattern, ^ and $ match at the begin and end of every line.
+        // In a pattern, ^ and $ match at the beginning and end of every line.
         QVERIFY(judged(prompt({"no"}, "^(yes|no)$"), "yes\nno\nnone").isExact);
     }
 

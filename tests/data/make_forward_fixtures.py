@@ -3,8 +3,9 @@
 
     python make_forward_fixtures.py [NAME ...]       writes all models, or only the named ones, to this folder
 
-Needs torch, transformers (5.x), safetensors, gguf and numpy. The output is deterministic. Each folder holds config.json,
-model.safetensors, model.gguf with the same weights if llama.cpp has the architecture, and expected.safetensors:
+Needs torch, transformers (5.x), safetensors, gguf and numpy. The output is deterministic. Each folder holds
+config.json, model.safetensors, model.gguf with the same weights if llama.cpp has the architecture, and
+expected.safetensors:
 
     ids, lengths, types      the batch: [rows, T], [rows], [rows, T]; rows are padded on the right
     hidden.L                 [rows, T, D] input of layer L; the last one is the last layer's output, before a final norm
@@ -20,7 +21,8 @@ model.safetensors, model.gguf with the same weights if llama.cpp has the archite
                              .attention_update.L after the norm that follows (Gemma)
     grad.mlp_hidden.L        [rows, T, I] before the down projection; .mlp_output.L after it
     tap.*                    in some folders: the activations with respect to which the gradients are taken
-    kept_heads.L, kept_neurons.L  models with cut layers: the heads and neurons that are left, to which other tensors are reduced
+    kept_heads.L, kept_neurons.L  models with cut layers: the heads and neurons that are left; the other tensors are
+                             reduced to these
 
 All values are 0 at padded positions. They are computed in float64 from the float32 weights, then rounded to float32.
 """
