@@ -66,7 +66,8 @@ const std::array ownTable{
     FigureInfo{"text_length", "tokens of a text", {}, FromText{textLength, 1, 0}},
 };
 
-// A row that names the source of its data without a function that draws from it does not compile.
+// The sources of a figure's data have no default constructor, so a row without a function that draws the figure does
+// not compile.
 static_assert(!std::is_default_constructible_v<FromSession> && !std::is_default_constructible_v<FromPrompt> &&
               !std::is_default_constructible_v<FromText> && !std::is_default_constructible_v<FigureSource>);
 

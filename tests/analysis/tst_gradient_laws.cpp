@@ -153,8 +153,8 @@ private slots:
         QVERIFY(model.counted.recorded > 0 && model.counted.recorded < most);
         const double error = std::max(apart(all, again), apart(some, again));
         qInfo("%s %.1e", qPrintable(folder), error);
-        // Layers whose activations were recorded round differently from layers that are computed again in the backward
-        // pass.
+        // Both ways give the same gradients except for rounding: layers whose activations were recorded round
+        // differently from layers that are computed again in the backward pass.
         QVERIFY(error < 5e-5);
     }
 

@@ -2,7 +2,7 @@
 // numpy.
 
 #ifndef Q_MOC_RUN      // moc cannot read ATen's headers
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #endif
 
 #include "analysis/metrics/measure.h"

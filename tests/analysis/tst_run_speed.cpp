@@ -141,7 +141,7 @@ private slots:
         const TaskWork work = taskWork(model->spec(), *letters(), task, {}, {});
         QCOMPARE(work.size.tokens, 70 * 6); // 70 prompts of 6 tokens each: BOS and the five characters of "he is"
         QCOMPARE(work.newTokens, 700);
-        QCOMPARE(work.steps, 11); // 700 new tokens in batches of 64, rounded up
+        QCOMPARE(work.steps, 11); // 700 new tokens in batches of 64 prompts: 700 / 64 passes, rounded up
         const RunSpeed speed{1e-9, 1e-6, 0};
         const PruningMask all(model->spec());
         const double prompts = runSeconds(speed, model->spec(), all, work.size);

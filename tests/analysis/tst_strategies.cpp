@@ -227,8 +227,9 @@ private slots:
     }
 
     void randomDrawsAreTheSameEverywhere() {
-        // The C++ standard defines that the 10,000th output of std::mt19937_64 with its default seed 5489 is
-        // 9981545732273789042.
+        // A random value is the upper 53 bits of an output of std::mt19937_64, times 2^-53. The C++ standard defines
+        // that the 10,000th output with the default seed 5489 is 9981545732273789042, so the last of 100 x 100 values
+        // is known.
         const Matrix values = randomValues(uniformSpec(100, 100, 100, 1), CutUnit::head, 5489);
         QCOMPARE(values(99, 99), std::ldexp(static_cast<double>(9981545732273789042ULL >> 11U), -53));
     }

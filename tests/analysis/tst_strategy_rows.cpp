@@ -18,7 +18,7 @@
 using namespace secateur;
 using test::GradientCase;
 
-// A row of the strategy table without a function run() does not compile.
+// StrategyInfo::run is a reference, so a row of the strategy table without it does not compile.
 static_assert(std::is_reference_v<decltype(StrategyInfo::run)>);
 
 namespace {

@@ -4,7 +4,7 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/suite.h"
 #include "tests/support/tiny_model.h"
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #include <ATen/Parallel.h>
 #endif
 

@@ -5,7 +5,7 @@
 #include "analysis/metrics/wide_query_key.h"
 #include "tests/support/suite.h"
 #include "tests/support/tiny_model.h"
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #endif
 
 #include "analysis/base/error.h"
@@ -106,7 +106,7 @@ struct Reference {
     }
 };
 
-/// A source with its expected values, which are computed once and used for all kernels.
+/// Queries and keys with their expected norms, which are computed once and used for all kernels.
 struct Case {
     WideSource source;
     double layerNorm;

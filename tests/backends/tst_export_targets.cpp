@@ -21,8 +21,8 @@
 using namespace secateur;
 using namespace secateur::test;
 
-// A row without `reasons` does not compile. Neither does a row that writes an export without `layoutOf`, the function
-// that describes the exported model for reading it back.
+// These members are references, so rows without them do not compile: `reasons` of every target, and `write` and
+// `layoutOf` of a target that writes files. layoutOf describes the exported model, so that it can be read back.
 static_assert(std::is_reference_v<decltype(ExportTarget::reasons)>);
 static_assert(std::is_reference_v<decltype(ExportWriter::write)> &&
               std::is_reference_v<decltype(ExportWriter::layoutOf)>);

@@ -4,7 +4,7 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/gradient_loops.h"
 #include "backends/kernels/plain_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #include <ATen/Parallel.h>
 #endif
 #include "tests/support/loop_tests.h"

@@ -6,7 +6,7 @@
 #include "backends/kernels/packed_matrix.h"
 #include "backends/kernels/plain_loops.h"
 #include "backends/kernels/vector_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #include <ATen/Parallel.h>
 #endif
 #include "tests/support/loop_tests.h"

@@ -65,7 +65,7 @@ private slots:
             for (int i = 0; i < 8; ++i)
                 readers.emplace_back([&] { total += sum(file->bytes()); });
         }
-        // All bytes of the file are 1 and the first 10,000 remain. Each of the 8 threads reads one of 512 bytes.
+        // All bytes of the file are 1 and the first 10,000 remain. Each of the 8 threads adds up one byte of every 512.
         QCOMPARE(total.load(), 8 * (10'000 / 512));
         const QString sentence = "f: was cut short while it was open: it had 1048576 bytes and has 10000. Open it "
                                  "again when it is complete";

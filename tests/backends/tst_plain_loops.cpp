@@ -3,7 +3,7 @@
 
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/plain_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #endif
 
 #include "backends/base/runtime.h"

@@ -242,7 +242,7 @@ private slots:
 
     void timesAndContinuationsAreKeptOnce() {
         Session session = evaluatedSession();
-        session.evaluations.pop_back(); // Has the same mask as evaluation 1, so the times below would be added to it.
+        session.evaluations.pop_back(); // it has the same mask as evaluation 1, so the times would be added to it
         const Session before = session;
         Evaluation times = drawnEvaluation(session.evaluations[1].mask, {});
         addDrawnTimes(times);

@@ -115,7 +115,7 @@ def shape_of(config, family):
                        encoder, family == "albert")
 
 
-# --- Hugging Face ----------------------------------------------------------------------------------------------------
+# --- models written with transformers --------------------------------------------------------------------------------
 
 def redraw(model, seed):
     generator = torch.Generator().manual_seed(seed)
@@ -192,7 +192,7 @@ def write_family(folder, model, seed, family=None, dtype=torch.float32, architec
     write_expected(folder, files, weights, shape, applied)
 
 
-# --- GGUF ------------------------------------------------------------------------------------------------------------
+# --- GGUF files ------------------------------------------------------------------------------------------------------
 
 def encode(values, kind, random):
     if kind == KINDS.Q6_K:  # gguf-py can read but not write this type, so the blocks are random
@@ -321,7 +321,7 @@ def write_deci():
     write_expected(folder, {"model.gguf": fingerprint(stored_gguf(folder / "model.gguf"))}, weights, shape)
 
 
-# --- the models ------------------------------------------------------------------------------------------------------
+# --- the list of models ----------------------------------------------------------------------------------------------
 
 def llama_models():
     mistral = (tf.MistralConfig, tf.MistralForCausalLM)

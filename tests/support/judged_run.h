@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 
 #include "analysis/running/batch.h"
 #include "analysis/running/layer_observer.h"

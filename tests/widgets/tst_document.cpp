@@ -255,7 +255,7 @@ void TestDocument::locatedModelMustHaveTheFingerprint() {
     QCOMPARE(located.count(), 1);
     QVERIFY(bench.document.model());
     QCOMPARE(bench.document.session().model.path, bench.path("right.gguf"));
-    QVERIFY(bench.document.isModified()); // because the session stores the path of its checkpoint, which has changed
+    QVERIFY(bench.document.isModified()); // the path of the checkpoint, which the session stores, has changed
 }
 
 void TestDocument::savingWritesWhatWasThereWhenAsked() {

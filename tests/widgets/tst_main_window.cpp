@@ -308,7 +308,7 @@ void TestMainWindow::metricListFollowsThePicture() {
     QCOMPARE(current(), "mag_sp_neuron");
     program.window->showTab("heads");
     QCOMPARE(current(), "gate_norm_group");
-    program.openSession(); // its metric is gate_norm_head
+    program.openSession(); // this session shows gate_norm_head
     QCOMPARE(current(), "gate_norm_head");
 }
 
