@@ -119,7 +119,7 @@ private:
     MeasureChoice m_choice;
     bool m_measuresMasked = false;
     std::set<std::string> m_stale;                                            ///< ids of stale results
-    mutable std::optional<std::string> m_digest;                              ///< of the current mask; empty = not computed
+    mutable std::optional<std::string> m_digest;                              ///< of the current mask; empty = unknown
     mutable std::map<std::string, std::optional<MetricResult>> m_differences; ///< differences by key
     JobRunner* m_jobs;
 };

@@ -174,7 +174,7 @@ void HeadsCuts::drawHatches(QCPPainter& painter, int layer) const {
     }
 }
 
-/// Draws lines through the row of a layer: one line if attention is dropped, a thicker line if the block is dropped, and
+/// Draws lines through the row of a layer: one line if attention is dropped, a thicker line if the block is dropped,
 /// two lines with the value of alpha if Q/K are bypassed.
 void HeadsCuts::drawSublayer(QCPPainter& painter, int layer) const {
     const LayerCuts& cuts = at(layer);

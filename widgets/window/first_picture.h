@@ -10,8 +10,8 @@ namespace secateur {
 class Document;
 class HeadsView;
 
-/// Reports when the picture of the heads is complete on screen for the first time. Benchmarks of the start-up time use
-/// it.
+/// Reports when the picture of the heads is complete on screen for the first time. The program then logs
+/// the time since its launch.
 class FirstPicture : public QObject {
     Q_OBJECT
 
