@@ -61,7 +61,7 @@ std::int64_t budgetOf(const OpenOptions& options) {
     return options.device == "cpu" ? availableMemory() / 2 : std::numeric_limits<std::int64_t>::max();
 }
 
-/// Runs work without recording a graph, and converts libtorch's exceptions to Error.
+/// Runs a function without recording an autograd graph, and converts libtorch's exceptions to Error.
 template <typename Work>
 std::invoke_result_t<Work> withoutGraph(const std::string& path, const Work& work) {
     const c10::NoGradGuard noGraph;
@@ -72,7 +72,7 @@ std::invoke_result_t<Work> withoutGraph(const std::string& path, const Work& wor
     }
 }
 
-/// A recorded layer whose backward pass runs within withoutGraph().
+/// A recorded layer whose backward pass also runs within withoutGraph().
 class GuardedLayer : public RecordedLayer {
 public:
     GuardedLayer(std::unique_ptr<RecordedLayer> layer, std::string path)
@@ -296,7 +296,7 @@ private:
         return flat(x).index_select(0, at::tensor(last).to(m_device));
     }
 
-    /// Checks that a batch without cache begins at position 0.
+    /// Checks that the rows of a batch that is run without a cache begin at position 0.
     static void checkWhole(const Batch& batch) {
         if (std::ranges::any_of(batch.firstPosition, [](int first) { return first > 0; }))
             throw Error("A batch that continues texts needs the cache of their beginnings");

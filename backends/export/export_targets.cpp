@@ -96,17 +96,18 @@ namespace {
 
 constexpr const char* cardName = "README.md";
 constexpr const char* maskName = "model.mask.json";
-constexpr std::int64_t leastMemory = 1; ///< memory budget with which no layer is kept longer than needed
+constexpr std::int64_t leastMemory = 1; ///< a budget so small that no layer stays in memory after its use
 
-/// Names of the files beside the weights in a Hugging Face directory.
+/// The files next to the weights in a Hugging Face directory.
 struct CompanionFiles {
-    std::vector<std::string> copied;  ///< configuration, tokenizer, code and other small files
-    std::vector<std::string> leftOut; ///< weights in other formats, large and hidden files, folders
+    std::vector<std::string> copied;  ///< configuration, tokenizer, code and other small files, which are copied
+    std::vector<std::string> leftOut; ///< files that are not copied: other weights, large and hidden files, folders
 };
 
-constexpr std::uintmax_t mostCompanionBytes = 64'000'000; ///< the largest tokenizers take about half
+constexpr std::uintmax_t mostCompanionBytes = 64'000'000; ///< largest tokenizers: about half of it
 
-/// Endings of weights, optimiser states and graphs of the dense model, which are left out of an export.
+/// Endings of files that an export leaves out because they belong to the dense model: weights, optimiser states,
+/// graphs.
 constexpr std::array<std::string_view, 18> weightEndings{
     ".safetensors", ".bin",  ".pt",  ".pth", ".gguf",   ".h5",       ".msgpack", ".onnx", ".onnx_data",
     ".ot",          ".ckpt", ".npz", ".zip", ".tflite", ".mlmodelc", ".data",    ".ggml", ".index.json"};
@@ -120,7 +121,8 @@ bool isCompanion(const fs::directory_entry& item) {
            item.file_size(failure) <= mostCompanionBytes && !failure;
 }
 
-/// Lists the files of a folder as copied or left out. @param taken files that the export writes itself, in neither list
+/// Lists which files of a folder are copied and which are left out. @param taken files that the export writes itself,
+/// which are in neither list
 CompanionFiles companionFiles(const std::string& folder, const std::set<std::string>& taken) {
     CompanionFiles files;
     for (const fs::directory_entry& item : fs::directory_iterator(folder)) {
@@ -199,7 +201,7 @@ private:
             throw Error("exists", file.string(), "Choose another name, or allow replacing it (--force)");
     }
 
-    /// Whether a file contains the mask of the export. Then an existing NAME.mask.json need not be replaced.
+    /// Whether a file contains the mask of the export. If so, an existing NAME.mask.json need not be replaced.
     bool holdsMask(const std::string& path) const {
         if (!fs::is_regular_file(path))
             return false;
@@ -238,13 +240,13 @@ private:
             addFile(path);
     }
 
-    /// Commits model, mask and card. Three files cannot be renamed at once, so mask and card of an earlier export are
-    /// removed first: a model never has the mask or the card of another one.
+    /// Commits model, mask and card. The three files cannot be renamed at once. Mask and card of an earlier export are
+    /// therefore removed first, so that a model never has the mask or card of another model.
     static void commitTogether(const std::vector<AtomicFile*>& files) {
         for (AtomicFile* file : files)
             file->sync();
         for (AtomicFile* file : files)
-            if (file != files.front()) // the first is the model, which the rename replaces
+            if (file != files.front()) // the rename replaces the first file, the model
                 file->removeTarget();
         for (AtomicFile* file : files)
             file->commit();

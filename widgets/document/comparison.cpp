@@ -75,7 +75,7 @@ void Comparison::adopt(Opened opened) {
     compareWith(std::string(referenceKey));
     if (!m_model)
         return;
-    std::vector<MetricRequest> wanted; // the others only on request
+    std::vector<MetricRequest> wanted; // weight metrics only; other metrics are measured on request
     for (const std::string& id : m_document->measurements()->resultIds())
         for (MetricRequest& request : parseMetricRequests(id))
             if (request.info->needs == Needs::weights)
@@ -144,7 +144,7 @@ std::string Comparison::keyOf(const std::string& resultId) const {
 
 std::vector<std::pair<std::string, QString>> Comparison::choices() const {
     std::vector<std::pair<std::string, QString>> found;
-    std::map<std::string, int> measured; // by result id: what was measured once cannot be compared
+    std::map<std::string, int> measured; // number of measurements by result id; a comparison needs at least two
     for (const MetricResult& result : m_document->session().results)
         ++measured[result.request.resultId()];
     const auto isKnown = [&](const std::string& key) {

@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-/// The entry of the session's view that names the masks in the list of the editor.
+/// Key in Session::view under which the names of the masks in the editor's list are stored.
 constexpr const char* editedMasks = "masks";
 
 } // namespace
@@ -30,7 +30,7 @@ Document::Document(Services services, JobRunner* jobs, QObject* parent)
     , m_comparison(new Comparison(this, jobs)) {
     for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
         connect(m_masks, change, this, &Document::noteChange);
-    // After the parts, which know by then that the job has ended.
+    // Connected after the parts, so that a part has handled the end of its job before failed() is emitted.
     connect(jobs, &JobRunner::finished, this, [this](quint64 job) { m_ownJobs.erase(job); });
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) { m_ownJobs.erase(job); });
     connect(jobs, &JobRunner::failed, this, [this](quint64 job, const QString& message) {
@@ -67,7 +67,7 @@ void Document::adopt(Opened opened) {
 }
 
 void Document::adoptMasks() {
-    // A session holds every mask that was measured; the list of the editor is stored apart.
+    // The session holds every mask that was measured. Only those in the editor's list are offered for editing.
     const std::vector<std::string> listed = split(m_session.view[editedMasks], '\n');
     std::vector<NamedMask> masks;
     for (const SessionMask& mask : m_session.masks)

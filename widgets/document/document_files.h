@@ -11,21 +11,22 @@ namespace secateur {
 
 class Document;
 
-/// Opens models and sessions into a document, and saves its session. Work runs in jobs.
+/// Opens models and sessions into a document, and saves its session. Reading and writing run in jobs.
 class DocumentFiles : public QObject {
     Q_OBJECT
 
 public:
     DocumentFiles(Document* document, JobRunner* jobs);
 
-    /// Whether a path has an extension of model files.
+    /// Whether a path has the extension of a model file.
     bool isModelFile(const QString& path) const;
-    /// Opens a model or a session; the previous one stays open until the new one is read. Then measures the weight
-    /// metrics of a model. A second call cancels the first.
+    /// Opens a model or a session. The open one stays until the new one was read. Measures the weight metrics of a
+    /// model. A second call cancels the first.
     void open(const QString& path);
-    /// Opens the checkpoint of an open session without one. It must have the session's fingerprint.
+    /// Opens the checkpoint of an open session whose checkpoint was not found. It must have the session's fingerprint.
     void locateModel(const QString& path);
-    /// Opens an autosaved session as unsaved changes. @param session the file that was open; empty = none
+    /// Opens an autosaved session as unsaved changes. @param session the session file that was open when it was
+    /// autosaved; empty = none
     void recover(const QString& autosaved, const QString& session);
     void saveSession(const QString& path);
     bool isOpening() const { return m_opening != 0; }
@@ -33,7 +34,7 @@ public:
 
 signals:
     void saved(const QString& path);
-    /// The autosaved session given to recover() was opened.
+    /// Emitted after recover() has opened an autosaved session.
     void recovered(const QString& autosaved);
 
 private:

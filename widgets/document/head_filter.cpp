@@ -17,7 +17,7 @@ namespace {
 
 constexpr int frameMs = 16;
 
-/// The error without the hint, as a sentence.
+/// The message of an error without its hint, as a sentence.
 QString sentence(const Error& error) {
     std::string text = error.subject().empty() ? error.message() : error.subject() + ' ' + error.message();
     return QString::fromStdString(text + '.');
@@ -41,7 +41,7 @@ HeadFilter::HeadFilter(const Document* document, QObject* parent)
     for (const auto signal : {&MaskEditor::maskChanged, &MaskEditor::protectionChanged})
         connect(document->masks(), signal, this, [this] {
             if (m_rule.asksForMask() && !m_follow->isActive())
-                m_follow->start(); // later: several signals follow one change of the mask
+                m_follow->start(); // delayed, because one change of the mask emits several signals
         });
     follow();
 }

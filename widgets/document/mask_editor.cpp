@@ -33,7 +33,7 @@ bool isHeadCut(const PruningMask& mask, HeadId head) {
     return layer.attention == AttentionCut::drop || !layer.block || !layer.heads[static_cast<std::size_t>(head.head)];
 }
 
-/// A step of undo: the states before and after it.
+/// An undo step: the states of the editor before and after it.
 class MaskEditor::Step : public QUndoCommand {
 public:
     Step(MaskEditor* editor, const QString& action, MaskState next, bool repeats)
@@ -165,7 +165,7 @@ void MaskEditor::setNeuronsCut(int layer, std::span<const int> neurons, bool cut
     }
     const QString count = counted(neurons.size(), "neuron");
     PruningMask next = mask();
-    setNeurons(next, layer, neurons, !cut); // restored within a dropped MLP, they come back alone
+    setNeurons(next, layer, neurons, !cut); // setNeurons() brings a dropped MLP back with these neurons only
     commitMask(cut ? tr("Cut %1 of layer %2").arg(count).arg(layer)
                    : tr("Restore %1 of layer %2").arg(count).arg(layer),
                std::move(next));

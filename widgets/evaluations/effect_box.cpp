@@ -32,7 +32,7 @@ QString share(double value) {
     return QString::number(100 * value, 'f', 1);
 }
 
-/// "+1.2 ± 0.4"
+/// A value with its sign and its standard error: "+1.2 ± 0.4".
 QString signedWithError(double value, double error) {
     const QString text = effectText(std::isnan(error) ? significant(value) : withError(value, error));
     return value > 0 ? "+" + text : text;
@@ -79,7 +79,7 @@ QString interval(const LossDifference& difference) {
         .arg(difference.count);
 }
 
-/// Number of equal tokens at the beginning of both texts.
+/// Number of leading tokens that both continuations have in common.
 std::size_t sharedTokens(const PromptContinuation& a, const PromptContinuation& b) {
     const auto [first, second] = std::ranges::mismatch(a.continuation.tokens, b.continuation.tokens);
     return static_cast<std::size_t>(first - a.continuation.tokens.begin());

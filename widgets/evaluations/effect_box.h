@@ -15,11 +15,11 @@ namespace secateur {
 
 class ExtraEvaluation;
 
-/// "41.2 %" for shares, "12.3" for perplexities
+/// The value of a metric as text: "41.2 %" for shares, "12.3" for perplexities.
 QString metricText(const TaskMetric& metric);
 
-/// Results of the extra measurements of the current mask, compared with the dense model: two lines for each chosen
-/// item.
+/// Results of the extra measurements of the current mask, compared with the dense model. Each chosen measurement has
+/// two lines.
 class ExtraResultsBox : public QWidget {
     Q_OBJECT
 
@@ -31,8 +31,8 @@ private:
         ExtraItem item;
         QLabel* name;
         QLabel* value;
-        QLabel* details;    ///< under the name
-        QLabel* difference; ///< under the value
+        QLabel* details;    ///< shown below the name
+        QLabel* difference; ///< shown below the value
     };
 
     void refresh();
@@ -49,8 +49,8 @@ private:
 
 class LiveEvaluation;
 
-/// The measured effect of the current mask: loss and perplexity compared with the dense model, extra measurements, the
-/// state of the evaluation, and a button that stops or continues it.
+/// The measured effect of the current mask. Shows the loss and perplexity compared with the dense model, the extra
+/// measurements, the state of the evaluation, and a button to stop or continue it.
 class EffectBox : public QWidget {
     Q_OBJECT
 
@@ -61,9 +61,9 @@ private:
     void refresh();
     void showFigures();
     void showProgress();
-    /// State of the evaluation of the text.
+    /// The state of the evaluation of the scored text, as a sentence.
     QString stateText() const;
-    /// State of the extra measurements.
+    /// The state of the extra measurements, as a sentence.
     QString extraText() const;
     void showAction();
 

@@ -148,7 +148,7 @@ void EvaluationScatter::mousePressEvent(QMouseEvent* event) {
 }
 
 void EvaluationScatter::mouseReleaseEvent(QMouseEvent* event) {
-    if (const auto point = under(event->position())) // Qt hides the tooltip on release
+    if (const auto point = under(event->position())) // Qt hides the tooltip when the button is released
         showText(*point);
 }
 
@@ -212,7 +212,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     m_drawing->setSingleShot(true);
     m_drawing->setInterval(0);
     connect(m_drawing, &QTimer::timeout, this, &EvaluationsPanel::drawScatter);
-    // The table was connected before, so it is up to date here.
+    // The table's model was connected to these signals earlier, so it is up to date when refresh() runs.
     connect(document, &Document::opened, this, &EvaluationsPanel::refresh);
     connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
@@ -317,9 +317,9 @@ void EvaluationsPanel::drawScatter() {
         m_scatter->setFigure(currentFigure());
         m_scatter->show();
     } catch (const Error&) {
-        m_scatter->hide(); // evaluations without a loss
+        m_scatter->hide(); // the session has evaluations, but none with a loss
     }
-    followRow(); // the index of its evaluation may have changed
+    followRow(); // the row's index among the evaluations may have changed
 }
 
 void EvaluationsPanel::followRow() {
@@ -348,7 +348,7 @@ Figure EvaluationsPanel::currentFigure() const {
     const std::string current = m_document->services().maskDigest(mask);
     Figure figure = evaluationScatter(m_document->session(), *m_document->prices(), current);
     if (m_document->sessionPath().isEmpty() || m_document->isModified())
-        return figure; // no file that a command could read
+        return figure; // no session file holds these values, so no command can draw them
     const SessionMask* apart = m_document->session().mask(current);
     const bool canName = apart && apart->name.find(':') == std::string::npos;
     figure.command = shellText(plotCommand(QFileInfo(m_document->sessionPath()).absoluteFilePath().toStdString(),

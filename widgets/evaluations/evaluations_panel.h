@@ -20,20 +20,22 @@ class QTimer;
 
 namespace secateur {
 
-/// Scatter plot of quality against size. The tooltip of a point shows its name and values, a click chooses it, a double
-/// click restores its mask. FigureSeries::places identify the points.
+/// Scatter plot of the quality of evaluated masks against the size of the masked model. The tooltip of a point shows
+/// its name and values. A click chooses a point, and a double click restores its mask. FigureSeries::places holds the
+/// evaluation's index for each point.
 class EvaluationScatter : public FigureWidget {
     Q_OBJECT
 
 public:
     explicit EvaluationScatter(QWidget* parent = nullptr);
 
-    /// Draws a ring around a point, and removes the previous ring. @param place empty or without a point = no ring
+    /// Draws a ring around the point of an evaluation and removes the previous ring. @param place index of the
+    /// evaluation; empty or without a point = no ring
     void highlight(std::optional<std::size_t> place);
     std::optional<std::size_t> highlighted() const { return m_highlighted; }
-    /// The pixel of a point in the widget; empty if there is no such point.
+    /// The position of an evaluation's point in the widget, in pixels; empty if it has no point.
     std::optional<QPoint> position(std::size_t place) const;
-    /// A point's name and its two values with their axes.
+    /// The name of a point and its two values with the labels of their axes.
     QString text(std::size_t place) const;
 
 signals:
@@ -59,7 +61,7 @@ private:
     std::vector<Point> points() const;
     std::optional<Point> find(std::size_t place) const;
     QPointF pixels(const Point& point) const;
-    /// The point nearest to a position, within a few pixels.
+    /// The point nearest to a position; empty if none is within a few pixels.
     std::optional<Point> under(const QPointF& position) const;
     void showText(const Point& point);
 
@@ -85,11 +87,11 @@ public:
     const Evaluation* current() const;
 
 public slots:
-    /// Copies the selected rows, or all if none is selected, to the clipboard as CSV.
+    /// Copies the selected rows to the clipboard as CSV; if none is selected, copies all rows.
     void copyRows();
 
 signals:
-    /// The user wants to copy the command that measures a row again.
+    /// Emitted when the user wants to copy the command that measures a row again.
     void commandWanted(const secateur::Evaluation& evaluation);
     /// The current row changed.
     void currentChanged();
@@ -105,13 +107,14 @@ private:
     void choose();
     void refresh();
     void drawScatter();
-    /// Highlights the point of the current row.
+    /// Highlights the scatter point of the current row.
     void followRow();
-    /// Makes the row of a point the current one.
+    /// Makes the row of an evaluation's point the current one.
     void showRow(std::size_t place);
     Figure currentFigure() const;
     void restore(int row);
-    /// The table's rows in the order shown. @param onlySelected all rows if none is selected
+    /// Indices of the table's rows in the order on screen. @param onlySelected true = the selected rows, or all if none
+    /// is selected
     std::vector<int> rows(bool onlySelected) const;
 
     Document* m_document;
@@ -126,7 +129,7 @@ private:
     QLabel* m_hint;
     EvaluationScatter* m_scatter;
     FigureActions* m_actions;
-    QTimer* m_drawing; ///< collects several changes into one drawing
+    QTimer* m_drawing; ///< combines several changes into one drawing
 };
 
 } // namespace secateur

@@ -24,15 +24,17 @@
 
 namespace secateur {
 
-/// Runs items of one model. Thread-safe: calls wait for each other. All throw Error and Cancelled.
+/// Runs extra measurements of one model. Thread-safe: only one call runs at a time. All functions throw Error and
+/// Cancelled.
 class ExtraRunner {
 public:
     ExtraRunner(std::shared_ptr<const Model> model, Services services, ComputeType type);
 
-    /// Reads the item's files and times the model. @param chosen all chosen tasks, which get different names
+    /// Reads the item's files and measures the model's speed. @param chosen all chosen tasks; each gets a name of its
+    /// own
     ExtraForecast prepare(const ExtraItem& item, const std::vector<TaskRequest>& chosen, const Progress& progress);
 
-    /// @param dense result of the dense model for the same item; null = no comparison
+    /// Runs an item under a mask. @param dense result of the dense model for the same item; null = no comparison
     ExtraResult run(const ExtraItem& item, const PruningMask& mask, const ExtraResult* dense, const Progress& progress);
 
 private:
@@ -178,7 +180,7 @@ ExtraResult ExtraRunner::run(const ExtraItem& item, const PruningMask& mask, con
 
 namespace {
 
-/// The value of an item; null if there is none.
+/// The value that `values` holds for an item; null if there is none.
 template <typename Values>
 auto* find(const Values& values, const ExtraItem& item) {
     const auto found = std::ranges::find_if(values, [&](const auto& one) { return one.item == item; });
@@ -206,7 +208,7 @@ ExtraEvaluation::ExtraEvaluation(Document* document, JobRunner* jobs, ComputeTyp
     , m_type(type) {
     connect(jobs, &JobRunner::failed, this, &ExtraEvaluation::onFailed);
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) {
-        if (job == m_job && m_job != 0) // cancelled in the Jobs panel
+        if (job == m_job && m_job != 0) // the user cancelled the job in the panel Jobs
             stopHere();
     });
     connect(jobs, &JobRunner::progressed, this, [this](quint64 job, double fraction) {
@@ -235,7 +237,7 @@ void ExtraEvaluation::choose(const ExtraChoice& choice) {
     if (choice == m_choice)
         return;
     m_choice = choice;
-    m_problems.clear(); // files may have been corrected
+    m_problems.clear(); // the user may have corrected the files since
     abandon();
 }
 

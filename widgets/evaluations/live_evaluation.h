@@ -23,17 +23,18 @@ class Document;
 class ExtraEvaluation;
 class MaskPrediction;
 
-/// The user's choice of the text and other settings of evaluations, the same for all masks.
+/// The user's choice of the scored text and the other settings of evaluations. It is the same for all masks.
 struct EvaluationChoice {
     TextRequest text;
-    /// Maximum number of tokens; empty = as many as the dense model scores in a minute, from 512 to 8,192.
+    /// Maximum number of tokens. Empty = as many tokens as the dense model scores in a minute, but at least 512 and at
+    /// most 8,192.
     std::optional<std::int64_t> tokens = {};
     bool isAutomatic = true; ///< whether each edit of the mask is measured
     ExtraChoice extra = {};
     bool operator==(const EvaluationChoice&) const = default;
 };
 
-/// Facts of the text that was read.
+/// Facts about the scored text after it was read.
 struct EvaluationTextInfo {
     std::string source;
     std::string digest;
@@ -44,29 +45,30 @@ struct EvaluationTextInfo {
     PerplexityRules rules;
 };
 
-/// Measures the current mask a moment after each edit, in groups of windows with partial results, and cancels when the
-/// mask changes again. Extra measurements follow the text. Lives on the GUI thread; the work is an interactive job.
+/// Measures the current mask shortly after each edit. The text is scored in groups of windows, with partial results. An
+/// edit of the mask cancels the run. Extra measurements follow. Lives on the GUI thread; the work runs in jobs of
+/// priority `interactive`.
 class LiveEvaluation : public QObject {
     Q_OBJECT
 
 public:
     enum class State {
-        unavailable, ///< no model is open, or a session without its checkpoint
-        idle,        ///< not measured, and not requested
-        waiting,     ///< for a moment, because another edit may follow
+        unavailable, ///< no model is open, or the session's checkpoint was not found
+        idle,        ///< the mask is not measured, and no measurement was requested
+        waiting,     ///< waits a moment, because another edit may follow
         running,
-        stopped, ///< by the user; results so far are kept
+        stopped, ///< stopped by the user; results so far are kept
         complete,
         failed,
     };
 
-    /// @param pace groupSeconds and batchTokens; streamBudget is set when the work begins
+    /// @param pace sets groupSeconds and batchTokens; its streamBudget is overwritten when the work begins
     LiveEvaluation(Document* document, JobRunner* jobs, const EvaluatorOptions& pace = {}, QObject* parent = nullptr);
 
     const EvaluationChoice& choice() const { return m_choice; }
     ExtraEvaluation* extra() const { return m_extra; }
     MaskPrediction* prediction() const { return m_prediction; }
-    /// Sets the choice. Evaluations on another text stay in the session, but are no longer compared.
+    /// Sets the settings of evaluations. Evaluations on another text stay in the session, but are no longer compared.
     void choose(const EvaluationChoice& choice);
 
     State state() const { return m_state; }
@@ -74,20 +76,21 @@ public:
     const MaskEvaluation* shown() const { return m_shown ? &*m_shown : nullptr; }
     /// Facts about the text; null until it was read.
     const EvaluationTextInfo* text() const { return m_text ? &*m_text : nullptr; }
-    /// Expected time for the rest of the text under the current mask; nothing while unknown.
+    /// Expected seconds until the rest of the text is scored under the current mask; empty while unknown.
     std::optional<double> secondsLeft() const;
-    /// The error message in state failed.
+    /// The error message if the state is `failed`.
     const QString& failure() const { return m_failure; }
 
 public slots:
-    /// Starts or continues: scores the whole text under the current mask, then runs the extra measurements.
+    /// Starts or continues the evaluation: scores the whole text under the current mask, then runs the extra
+    /// measurements.
     void evaluate();
-    /// Stops and keeps the results so far.
+    /// Stops the evaluation and keeps the results so far.
     void stopHere();
 
 signals:
     void changed();
-    /// The whole text was scored, or the work was stopped. The result is in the session.
+    /// Emitted when the whole text was scored or the work was stopped. The result is in the session.
     void evaluated(const secateur::PruningMask& mask, const secateur::MaskEvaluation& found);
 
 private:

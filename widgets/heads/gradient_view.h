@@ -24,9 +24,9 @@ class FigureWidget;
 class Selection;
 class TextCombo;
 
-/// Shows how a cut changes the gradients of all query weights (Greedy-Gnorm, figure 2), in one layer or in all. The cut
-/// is either the active head, in addition to the current mask, or the current mask, compared with the dense model. Runs
-/// on demand; the last result stays on screen until the next one.
+/// Shows how a cut changes the gradients of all query weights (Greedy-Gnorm, figure 2), in one layer or in all layers.
+/// The cut is either the active head in addition to the current mask, or the current mask compared with the dense
+/// model. The gradients are computed on request. The last result stays on screen until the next one.
 class GradientView : public QWidget {
     Q_OBJECT
 
@@ -35,14 +35,14 @@ public:
 
     /// The picture on screen; without cells if there is none.
     Figure currentFigure() const;
-    /// Copying and saving, for the window's menus; they are also in the context menu.
+    /// Actions that copy and save the picture, for the window's menus. The context menu has them too.
     FigureActions* figureActions() const { return m_actions; }
 
 public slots:
     void compute();
 
 signals:
-    /// A picture could not be saved.
+    /// Emitted when a picture could not be saved.
     void failed(const QString& message);
 
 protected:
@@ -52,14 +52,14 @@ private:
     struct Request {
         GradientChangeRequest masks;
         GradientFigureRequest figure;
-        QString cut; ///< name of the cut on screen
+        QString cut; ///< name of the cut that the picture shows
     };
 
     void build();
     void connectAll();
     void restart();
     void take(const Request& request, GradientChange change);
-    /// The request that the controls describe; empty if both masks would be the same.
+    /// The request that the controls describe. Empty if the masks before and after the cut would be equal.
     std::optional<Request> request() const;
     void follow();
     void draw();
@@ -80,8 +80,8 @@ private:
     FigureWidget* m_plot;
     FigureActions* m_actions;
     JobRunner::Id m_job = 0;
-    std::optional<Request> m_shown; ///< the request of m_change
-    std::string m_shownText;        ///< path of the calibration text of m_change; empty = built-in
+    std::optional<Request> m_shown; ///< the request whose result is m_change
+    std::string m_shownText;        ///< path of the calibration text of m_change; empty = the built-in text
     GradientChange m_change;
     QString m_failure;
 };

@@ -17,11 +17,12 @@ namespace secateur {
 
 namespace {
 
-constexpr double smallestForGlyph = 9; ///< units
+constexpr double smallestForGlyph = 9; ///< in units of the theme, as are the next two
 constexpr double smallestForPair = 7;
 constexpr double smallestText = 9;
 
-/// One hatch: a dark and a light line in each period. All but the opacity in units along an edge.
+/// The lines of a hatch pattern: one dark and one light line in each period. Lengths are in units of the theme,
+/// measured along an edge of the tile.
 struct Lines {
     double period;
     double dark;
@@ -38,13 +39,13 @@ Lines linesFor(Hatch hatch, double cell) {
     return lines;
 }
 
-/// Share of a pixel's area with x + y below `to`, the pixel's middle at 0.
+/// Share of a pixel's area where x + y < `to`. The origin is the middle of the pixel, whose sides are 1 long.
 double shareBelow(double to) {
     const double t = std::clamp(to, -1.0, 1.0);
     return t < 0 ? (t + 1) * (t + 1) / 2 : 1 - (1 - t) * (1 - t) / 2;
 }
 
-/// Share of a pixel covered by diagonal bands that begin at `from` and repeat with each period.
+/// Share of a pixel's area that diagonal bands cover. The first band begins at `from`; bands repeat with each period.
 double bandShare(double middle, double from, double width, double period) {
     double share = 0;
     for (int repeat = -2; repeat <= 2; ++repeat) {
@@ -161,7 +162,7 @@ void HeadsCuts::makeBrushes(double cell) {
         m_brushes[static_cast<std::size_t>(hatch)] = hatchBrush(hatch, cell, theme(), ratio);
 }
 
-/// Neighbours with the same hatch are one rectangle, so that the mask of a large model is drawn in few steps.
+/// Draws neighbouring cells with the same hatch as one rectangle, which is fast for large models.
 void HeadsCuts::drawHatches(QCPPainter& painter, int layer) const {
     const std::vector<Hatch>& cells = at(layer).cells;
     for (auto from = cells.begin(); from != cells.end();) {
@@ -173,7 +174,8 @@ void HeadsCuts::drawHatches(QCPPainter& painter, int layer) const {
     }
 }
 
-/// A line through the row: attention dropped (double when the block is), or bypassed.
+/// Draws lines through the row of a layer: one line if attention is dropped, a thicker line if the block is dropped,
+/// two lines with the value of alpha if Q/K are bypassed.
 void HeadsCuts::drawSublayer(QCPPainter& painter, int layer) const {
     const LayerCuts& cuts = at(layer);
     const QRect row = pixels(layer, 0, heads(layer)).intersected(clipRect());
@@ -195,7 +197,7 @@ void HeadsCuts::drawSublayer(QCPPainter& painter, int layer) const {
     }
 }
 
-/// Across the middle of a band. @param down pixels below the middle
+/// Draws a horizontal line in the middle of a band. @param down distance in pixels below the middle
 void HeadsCuts::drawLine(QCPPainter& painter, const QRect& band, int down, int width) const {
     const int line = theme().length(width);
     const int top = band.center().y() + down - line / 2;
@@ -203,7 +205,7 @@ void HeadsCuts::drawLine(QCPPainter& painter, const QRect& band, int down, int w
     painter.fillRect(QRect(band.left(), top + line, band.width(), line), QColor(255, 255, 255, 220));
 }
 
-/// @return where the text stands; null when there is no room for it
+/// Draws the text "bypass Q/K" with alpha in a band. @returns the area of the text; null if there is no room for it
 QRect HeadsCuts::drawBypassText(QCPPainter& painter, const QRect& band, double alpha) const {
     QFont font = theme().font;
     const int height = QFontMetrics(font).height();

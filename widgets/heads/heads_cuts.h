@@ -18,17 +18,17 @@ namespace secateur {
 
 class MaskEditor;
 
-/// The hatching of a cell: lines from the lower left for a cut of the current mask, from the upper left for a cut of
-/// the compared mask.
+/// The hatching of a cell. Lines from the lower left to the upper right mark a cut of the current mask; lines from the
+/// upper left to the lower right mark a cut of the compared mask.
 enum class Hatch { none, cut, preview, onlyThere, both };
 
-/// One layer's cuts as the grid shows them.
+/// The cuts of one layer that the grid draws.
 struct LayerCuts {
-    std::vector<Hatch> cells; ///< [heads]
-    std::vector<bool> locked; ///< [heads] whether the head itself is protected
+    std::vector<Hatch> cells; ///< hatching of each head
+    std::vector<bool> locked; ///< for each head, whether the head itself is protected
     AttentionCut attention = AttentionCut::keep;
-    double alpha = 1; ///< of bypassQk
-    bool mlp = true;  ///< true = kept
+    double alpha = 1; ///< factor of the sublayer's output under bypassQk
+    bool mlp = true;  ///< whether the MLP is kept
     bool block = true;
     bool hasMlp = false; ///< whether the layer has an MLP
     bool isProtected = false;
@@ -37,7 +37,7 @@ struct LayerCuts {
 /// The cuts of the current mask together with those of its preview or, without a preview, of the compared mask.
 std::vector<LayerCuts> cutsOf(const MaskEditor& masks);
 
-/// A brush for hatching: dark lines beside light ones, which are visible on all colours of a map; the map shows between
+/// A brush for hatching. Dark lines next to light lines are visible on all colours of a map; the map shows between
 /// them.
 /// @param cell the shorter side of the hatched cell, in units of the theme
 QBrush hatchBrush(Hatch hatch, double cell, const PlotTheme& theme, double pixelRatio);
@@ -45,7 +45,7 @@ QBrush hatchBrush(Hatch hatch, double cell, const PlotTheme& theme, double pixel
 /// Draws the mark of a protected unit: a lock, or a dot if there is no room for one.
 void drawLock(QPainter& painter, const QRectF& box, const PlotTheme& theme);
 
-/// Draws cuts over the cells of the heads' grid. It is on the overlay, so that dragging redraws only the overlay.
+/// Draws cuts over the cells of the heads' grid. It uses the overlay layer, so that dragging redraws only this layer.
 class HeadsCuts : public CellsDrawing {
 public:
     using CellsDrawing::CellsDrawing;
@@ -69,7 +69,7 @@ private:
     std::array<QBrush, 5> m_brushes; ///< indexed by Hatch
 };
 
-/// One line under a heat map of heads that compares two masks: the legend of their hatchings.
+/// A legend in one line for the hatchings of a heat map that compares two masks.
 class HatchLegend : public QWidget {
     Q_OBJECT
 

@@ -16,10 +16,10 @@ namespace secateur {
 namespace {
 
 constexpr std::array allParts{LayerPart::attention, LayerPart::mlp, LayerPart::block, LayerPart::protection};
-constexpr double slotWidth = 16;      ///< units
-constexpr double gap = 8;             ///< between the cells and the first switch
-constexpr double lowestRow = 5;       ///< with switches
-constexpr double smallestLetter = 10; ///< side of a switch with a letter
+constexpr double slotWidth = 16;      ///< width of a switch, in units of the theme
+constexpr double gap = 8;             ///< distance of the first switch from the cells
+constexpr double lowestRow = 5;       ///< smallest height of a row with switches
+constexpr double smallestLetter = 10; ///< smallest side of a switch with a letter
 
 QString switchText(const char* text) {
     return QCoreApplication::translate("LayerSwitches", text);
@@ -39,7 +39,7 @@ void HeadsOutlines::setHovered(std::optional<HeadId> head, int count) {
     m_hoveredCount = count;
 }
 
-/// Lines stand half outside of the outermost cells.
+/// The area of the cells, enlarged because half of an outline lies outside of the outermost cells.
 QRect HeadsOutlines::clipRect() const {
     const int line = theme().length(3);
     return CellsDrawing::clipRect().adjusted(-line, -line, line, line);
@@ -56,7 +56,7 @@ void HeadsOutlines::draw(QCPPainter& painter) {
         drawLasso(painter, m_lasso, theme());
 }
 
-/// The edges between selected and other cells.
+/// The edges between selected and unselected cells, as thin rectangles.
 std::vector<QRect> HeadsOutlines::contour() const {
     std::vector<QRect> edges;
     const QRect shown = clipRect();
@@ -90,7 +90,7 @@ void HeadsOutlines::drawVeil(QCPPainter& painter) const {
                 painter.fillRect(pixels(static_cast<int>(layer), static_cast<int>(head)) & shown, veil);
 }
 
-/// Every line has a wider one in the background's colour beneath it, so that it is visible on any colour of the map.
+/// Draws each line over a wider line in the background colour, so that it is visible on any colour of the map.
 void HeadsOutlines::drawContour(QCPPainter& painter) const {
     const std::vector<QRect> edges = contour();
     for (const auto& [width, colour] :
@@ -225,7 +225,7 @@ void LayerSwitches::drawLetter(QCPPainter& painter, const QRect& box, LayerPart 
                      bypassed ? QStringLiteral("α") : QString(letters[static_cast<std::size_t>(part)]));
 }
 
-/// A protected layer has a dot where rows are too low for switches: nothing else shows its protection.
+/// Draws the lock of a layer. If rows are too low for switches, a dot marks a protected layer.
 void LayerSwitches::drawProtection(QCPPainter& painter, LayerSwitch which) const {
     const bool isProtected = cuts(which.layer).isProtected;
     if (!isProtected && m_hovered != which)

@@ -14,9 +14,9 @@ namespace secateur {
 
 namespace {
 
-constexpr double smallestCell = 3; ///< pixels; below that the picture scrolls
+constexpr double smallestCell = 3; ///< smallest side of a cell in pixels; larger grids scroll
 constexpr double tallestCell = 56;
-constexpr double widestShape = 3.2; ///< of a cell: width to height
+constexpr double widestShape = 3.2; ///< largest ratio of a cell's width to its height
 constexpr double alwaysAllowedWidth = 24;
 constexpr double fewestOnScreen = 4;
 constexpr double narrowestMeans = 64;
@@ -54,17 +54,17 @@ struct HeadsPicture::Parts {
     QCPBars* means;
     PlotCells cells;
     PlotColourBar bar;
-    HeadsCuts* cuts; ///< made before the outlines, so drawn beneath them
+    HeadsCuts* cuts; ///< created before the outlines, so that it is drawn beneath them
     LayerSwitches* switches;
     HeadsOutlines* outlines;
-    QString label;       ///< of the colour bar
-    QStringList classes; ///< names of the values' classes; empty = the values are numbers
+    QString label;       ///< label of the colour bar
+    QStringList classes; ///< names of the classes that the values stand for; empty = the values are numbers
     Matrix values;       ///< [layers, heads]
     bool isLogarithmic = false;
-    std::vector<std::vector<bool>> passing; ///< empty = all
-    QList<QCPBars*> shares;                 ///< of each class, in place of the means
-    std::vector<int> lengths;               ///< heads of each layer
-    int width = 0;                          ///< heads of the widest layer
+    std::vector<std::vector<bool>> passing; ///< empty = all heads pass the filter
+    QList<QCPBars*> shares;                 ///< bars of each class, shown instead of the means
+    std::vector<int> lengths;               ///< number of heads of each layer
+    int width = 0;                          ///< largest number of heads of a layer
     bool zoomed = false;
 
     int height() const { return static_cast<int>(lengths.size()); }
@@ -84,7 +84,7 @@ HeadsPicture::HeadsPicture(QWidget* parent)
     useIndexTicks(*parts.rows, "L");
     parts.meansTitle->setLabel("layer mean");
     parts.means->setWidth(0.7);
-    // Empty elements that take up the remaining room: cells have a largest size.
+    // Empty elements take up the remaining space, because cells have a largest size.
     parts.plot->plotLayout()->addElement(0, 3, new QCPLayoutElement(parts.plot));
     parts.plot->plotLayout()->addElement(1, 0, new QCPLayoutElement(parts.plot));
     parts.plot->plotLayout()->setRowSpacing(0);
@@ -148,7 +148,7 @@ void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, con
     parts.bar.setRange(range, fittingLabel());
     showBeside();
     if (hadClasses)
-        arrange(); // numbers and names of classes need different room
+        arrange(); // the colour bar and a legend of classes have different widths
     replot();
 }
 
@@ -165,7 +165,8 @@ void HeadsPicture::setClasses(const Matrix& values, const QStringList& names, co
     replot();
 }
 
-/// Means or shares of classes to the right of each layer, over the heads that pass.
+/// Draws, to the right of each layer, the mean of its values or the share of each class. Heads that do not pass the
+/// filter are left out.
 void HeadsPicture::showBeside() {
     Parts& parts = *m_parts;
     Matrix values = parts.values;
@@ -182,7 +183,7 @@ void HeadsPicture::showBeside() {
         parts.means->setVisible(false);
 }
 
-/// One stacked bar for each layer: the share of each class.
+/// Draws a stacked bar for each layer with the share of each class.
 void HeadsPicture::showShares(const Matrix& values, const QStringList& names) {
     Parts& parts = *m_parts;
     for (QCPBars* bars : std::exchange(parts.shares, {}))
@@ -344,7 +345,7 @@ void HeadsPicture::resize(const QSize& size) {
     arrange();
 }
 
-/// Gives every part its size. Margins come from the font alone, so that nothing moves while values arrive.
+/// Computes the size of every part. Margins depend only on the font, so that nothing moves while values arrive.
 void HeadsPicture::arrange() {
     Parts& parts = *m_parts;
     const PlotTheme& theme = parts.theme;
@@ -391,7 +392,7 @@ void HeadsPicture::arrange() {
         resetZoom();
 }
 
-/// The colour bar's label, cut where it would be longer than the bar and its margins.
+/// The label of the colour bar, shortened if it is longer than the bar with its margins.
 QString HeadsPicture::fittingLabel() const {
     const QFontMetrics metrics(m_parts->theme.font);
     const int room = m_parts->bar.rect()->minimumSize().height() + 2 * metrics.height();
@@ -404,7 +405,7 @@ std::pair<double, double> HeadsPicture::mostVisible() const {
             std::min<double>(std::max(1, parts.height()), std::max(1.0, parts.rect->height() / smallestCell))};
 }
 
-/// Shows a part of the grid, moved so that it does not reach beyond the grid's ends.
+/// Shows a part of the grid. A part that extends beyond the grid is shifted into it.
 void HeadsPicture::setRanges(double firstColumn, double columns, double firstRow, double rows) {
     Parts& parts = *m_parts;
     firstColumn = std::clamp(firstColumn, -0.5, std::max(1, parts.width) - 0.5 - columns);

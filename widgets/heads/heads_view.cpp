@@ -90,7 +90,7 @@ void HeadsView::buildControls(QHBoxLayout& row) {
     m_metric->setAccessibleName(tr("Metric"));
     row.addWidget(label);
     row.addWidget(m_metric);
-    m_metric->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // narrow windows too
+    m_metric->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // so that the window can be narrow
     m_metric->setMinimumContentsLength(16);
     m_metric->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     m_metric->setMaximumWidth(fontMetrics().averageCharWidth() * 44);
@@ -162,7 +162,7 @@ void HeadsView::showLegend() {
                        QString::fromStdString(masks.comparedName()));
 }
 
-/// Shows the open model with the view settings kept in the session.
+/// Shows the open model with the view settings stored in the session.
 void HeadsView::restore() {
     const auto& view = m_document->session().view;
     const auto metric = view.find("heads.metric");

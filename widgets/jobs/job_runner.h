@@ -10,8 +10,9 @@
 
 namespace secateur {
 
-/// Runs jobs on one thread for each priority. Jobs of one priority run one after another. While there is a job of a
-/// higher priority, a job waits in its next Progress::report(). Signals are emitted on the runner's own thread.
+/// Runs jobs on one thread for each priority. Jobs of the same priority run one after another. While a job of a higher
+/// priority is queued or running, a job of lower priority waits in its next Progress::report(). Signals are emitted on
+/// the thread that the runner lives on.
 class JobRunner : public QObject {
     Q_OBJECT
 
@@ -20,22 +21,23 @@ public:
     enum class Priority {
         background,
         interactive, ///< the user waits for the result
-        immediate,   ///< the user looks at the place of the result; usually takes well under a second
+        immediate,   ///< the user looks at the place where the result appears; usually takes well under a second
     };
-    /// Runs on a worker thread. Returns a function that delivers the result on the runner's thread; may be empty.
+    /// Runs on a worker thread. Returns a function that delivers the result on the runner's thread. The function may be
+    /// empty.
     using Work = std::function<std::function<void()>(const Progress&)>;
 
     explicit JobRunner(QObject* parent = nullptr);
-    /// Asks all jobs to stop, and waits until they have: each stops when it next checks its Progress.
+    /// Requests all jobs to stop and waits until they have stopped. A job stops when it next uses its Progress.
     ~JobRunner() override;
 
     /// @param title shown to the user
     Id start(const QString& title, Priority priority, Work work);
-    /// Asks a job to stop. Its delivery function is not called even if the work is already done; cancelled() is
-    /// emitted.
+    /// Requests a job to stop and emits cancelled(). The delivery function is not called, even if the work is done
+    /// already.
     void cancel(Id id);
     void cancelAll();
-    /// Whether all jobs are over and their last signals were emitted.
+    /// Whether no job is queued or running and all signals were emitted.
     bool isIdle() const;
 
 signals:
@@ -44,7 +46,7 @@ signals:
     void progressed(quint64 id, double fraction, const QString& text, double secondsLeft);
     void finished(quint64 id);
     void cancelled(quint64 id);
-    /// @param message the sentence for the user
+    /// @param message sentence for the user
     void failed(quint64 id, const QString& message);
 
 protected:

@@ -11,8 +11,8 @@ namespace secateur {
 
 class JobRunner;
 
-/// Running and waiting jobs, each with progress, time left and a button to cancel it; below them, how the latest jobs
-/// ended.
+/// Lists running and waiting jobs, each with its progress, the remaining time and a button to cancel it. The jobs that
+/// ended last and their outcomes follow below.
 class JobsPanel : public QScrollArea {
     Q_OBJECT
 
@@ -20,7 +20,7 @@ public:
     explicit JobsPanel(JobRunner* jobs, QWidget* parent = nullptr);
 
 signals:
-    /// The running work in a few words; empty if there is none.
+    /// Emitted with a few words about the running jobs; empty if there are none.
     void summaryChanged(const QString& summary);
 
 private:
@@ -33,7 +33,7 @@ private:
     JobRunner* m_jobs;
     QVBoxLayout* m_column;
     QLabel* m_empty;
-    std::map<quint64, Row*> m_rows; ///< rows of jobs that are not over
+    std::map<quint64, Row*> m_rows; ///< rows of jobs that have not ended
 };
 
 } // namespace secateur

@@ -19,11 +19,11 @@ namespace secateur {
 
 namespace {
 
-constexpr double bandPeriod = 10; ///< units
+constexpr double bandPeriod = 10; ///< distance of hatch lines, in units of the theme
 constexpr double barPeriod = 4;
 constexpr double stripHeight = 18;
 constexpr double stripGap = 3;
-constexpr double barsWidth = 0.72; ///< of the distance between layers
+constexpr double barsWidth = 0.72; ///< width of the bars as a share of the distance between layers
 
 QString markText(const char* text) {
     return QCoreApplication::translate("LayerMarks", text);
@@ -49,7 +49,7 @@ QString shares(const std::vector<bool>& kept, const char* thing) {
              QString::fromStdString(significant(100 * shareCut(kept))));
 }
 
-/// Entries of the legend, in their order.
+/// Entries of the legend, in the order in which they are shown.
 enum Part { attention, mlp, block, bypass, heads, neurons, preview, partCount };
 
 std::array<bool, partCount> partsIn(const std::vector<LayerMark>& layers) {
@@ -140,7 +140,7 @@ QBrush slantBrush(Slant slant, Cut cut, double period, const PlotTheme& theme, d
     QPainter painter(&tile);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(colour, 1.1 * scale));
-    for (int step = -1; step <= 1; ++step) { // with the corners that the lines of neighbouring tiles cross
+    for (int step = -1; step <= 1; ++step) { // includes the corners, which the lines of neighbouring tiles cross
         const double from = step * side;
         if (slant != Slant::down)
             painter.drawLine(QPointF(from - side, 2 * side), QPointF(from + 2 * side, -side));
@@ -208,7 +208,7 @@ void LayerMarks::drawBands(QPainter& painter, int layer, const LayerMark& mark) 
         drawAlpha(painter, band, mark);
 }
 
-/// Across, or upwards where the band is narrow.
+/// Draws the text of alpha in a band: horizontally, or rotated upwards if the band is narrow.
 void LayerMarks::drawAlpha(QPainter& painter, const QRect& band, const LayerMark& mark) const {
     const QString text = QStringLiteral("α %1").arg(mark.alpha);
     const QFontMetrics metrics(theme().font);
@@ -274,11 +274,11 @@ LayerMarksLegend::LayerMarksLegend(QWidget* parent)
         const Entry entry{new QLabel, new QLabel(text)};
         row->addWidget(entry.picture);
         row->addWidget(entry.text);
-        entry.text->setContentsMargins(0, 0, 8, 0); // unlike spacing, it goes with the text
+        entry.text->setContentsMargins(0, 0, 8, 0); // a margin is hidden together with the text
         m_entries.push_back(entry);
     }
     row->addStretch();
-    setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // a narrow window cuts it off instead of growing
+    setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // a narrow window clips the legend instead of growing
     draw();
     setLayers({});
 }

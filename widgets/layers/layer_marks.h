@@ -16,43 +16,45 @@ namespace secateur {
 
 class MaskEditor;
 
-/// Whether a unit is dropped. `real`: by the mask and its preview, or there is no preview; `preview`: by only one of
-/// them.
+/// Whether a unit is dropped. `real`: the mask drops it, and so does the preview if there is one. `preview`: only one
+/// of the mask and the preview drops it.
 enum class Cut { none, preview, real };
 
-/// The cuts of one layer, as they are marked in a figure over the layers.
+/// The cuts of one layer, for the marks in a figure over the layers.
 struct LayerMark {
     Cut attention = Cut::none; ///< whether attention is dropped
     Cut mlp = Cut::none;
     Cut block = Cut::none;
     Cut bypass = Cut::none;
-    double alpha = 1;        ///< of the bypass
+    double alpha = 1;        ///< factor of the attention's output under bypassQk
     double heads = 0;        ///< share of heads that are cut one by one, from 0 to 1
-    double headsPreview = 0; ///< the same in the preview
+    double headsPreview = 0; ///< the same share in the preview
     double neurons = 0;
     double neuronsPreview = 0;
     bool operator==(const LayerMark&) const = default;
 };
 
-/// One mark for each layer of the current mask. @param attention whether cuts of attention are included
+/// The marks of all layers for the current mask and its preview. @param attention whether cuts of attention are
+/// included
 std::vector<LayerMark> layerMarks(const MaskEditor& masks, bool attention);
 
-/// "attention dropped · 120 of 1,536 neurons cut (7.8 %)"; empty if nothing is cut, or if there is no such layer.
+/// The cuts of a layer as text: "attention dropped · 120 of 1,536 neurons cut (7.8 %)". Empty if nothing is cut or
+/// there is no such layer.
 QString cutSummary(const PruningMask& mask, int index);
 
-/// Direction of hatching: `up`, from the lower left, for attention; `down`, from the upper left, for an MLP.
+/// Direction of hatch lines. `up`: from the lower left, for attention. `down`: from the upper left, for an MLP.
 enum class Slant { up, down, both };
 
-/// A brush of thin lines, transparent between them, which continue from one box to the next.
+/// A brush of thin lines on a transparent background. The lines continue from one filled rectangle to the next.
 /// @param period distance between lines, in units of the theme
 QBrush slantBrush(Slant slant, Cut cut, double period, const PlotTheme& theme, double pixelRatio);
 
-/// The pixels of a layer's column: from half a step before it to half a step after it, as high as the axis rect.
-/// @param width of the column, as a share of the step
+/// The rectangle of a layer in a figure over the layers. It is centred on the layer and as high as the axis rect.
+/// @param width width of the rectangle as a share of the distance between layers
 QRect layerColumn(const QCPAxis& layers, int layer, double width = 1);
 
-/// Marks cuts in a figure over the layers: hatched bands behind the lines for units that are dropped as a whole, and
-/// below them a strip of bars for the shares of heads (left) and neurons (right) that are cut one by one.
+/// Marks cuts in a figure over the layers. Hatched bands behind the lines mark units that are dropped as a whole. A
+/// strip of bars below the lines shows the shares of heads (left) and neurons (right) that are cut one by one.
 class LayerMarks : public PlotDrawing {
 public:
     LayerMarks(QCPAxis* axis, const PlotTheme& theme);
@@ -75,7 +77,7 @@ private:
     std::vector<LayerMark> m_layers;
 };
 
-/// One line under a figure over the layers: the legend of its hatching and bars. Hidden while nothing is cut.
+/// A legend in one line for the hatching and bars of a figure over the layers. Hidden while nothing is cut.
 class LayerMarksLegend : public QWidget {
     Q_OBJECT
 
@@ -83,7 +85,7 @@ public:
     explicit LayerMarksLegend(QWidget* parent = nullptr);
 
     void setLayers(const std::vector<LayerMark>& layers);
-    /// "attention dropped · neurons cut"
+    /// The entries that are shown, as text: "attention dropped · neurons cut".
     QString text() const;
 
 protected:

@@ -28,8 +28,8 @@ namespace secateur {
 
 namespace {
 
-constexpr int sliderSteps = 1000;               ///< of a percentage
-constexpr std::string_view stopOption = "stop"; ///< of strategies that may stop at the knee
+constexpr int sliderSteps = 1000;               ///< positions of a slider that stands for a percentage
+constexpr std::string_view stopOption = "stop"; ///< option of strategies that can stop at the knee of the loss
 
 QString unitName(CutUnit unit) {
     switch (unit) {
@@ -83,7 +83,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_metric->setAccessibleName(tr("Metric to cut by"));
     for (QWidget* field : {static_cast<QWidget*>(m_end), static_cast<QWidget*>(m_amount),
                            static_cast<QWidget*>(m_metric), static_cast<QWidget*>(m_counted)})
-        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // the panel may be narrow
+        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
     m_end->addItems({tr("lowest"), tr("highest")});
     m_end->setAccessibleName(tr("Which end to cut"));
     m_amount->setAccessibleName(tr("How many to cut"));
@@ -94,7 +94,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_again->setToolTip(tr("Measure the metric again after each cut, under the mask so far (Greedy-Gnorm)"));
     m_knee->setToolTip(tr("Measure the whole budget, but keep only the cuts up to the knee of the loss curve"));
     for (QCheckBox* box : {m_again, m_knee})
-        box->hide(); // until the metric has a strategy that cuts in steps
+        box->hide(); // hidden until the metric has a strategy that cuts in steps
     m_effect->setWordWrap(true);
     m_effect->hide();
     m_effect->setForegroundRole(QPalette::PlaceholderText);
@@ -293,7 +293,8 @@ bool CutBox::isStepwise() const {
     return m_again->isChecked() && !m_again->isHidden();
 }
 
-/// Heads that the filter leaves out are protected: the strategy does not know the filter.
+/// The request for a strategy that cuts in steps. The strategy does not know the filter, so heads that do not pass it
+/// are protected.
 PruneRequest CutBox::stepwiseRequest() const {
     PruneRequest wanted = request();
     wanted.strategy = {stepwise(), {}, result()->request};
@@ -311,7 +312,7 @@ PruneRequest CutBox::stepwiseRequest() const {
     return wanted;
 }
 
-/// Says how long all steps will take, from the time of one measurement.
+/// Shows the expected duration of all steps, computed from the time of one measurement.
 void CutBox::announceStepwise() {
     try {
         const auto steps = static_cast<double>(stepwise()->steps(m_document->spec(), stepwiseRequest()));

@@ -87,7 +87,8 @@ MaskListBox::MaskListBox(MaskEditor* masks, QWidget* parent)
 }
 
 void MaskListBox::rename() {
-    // Choosing another mask also ends editing, with that mask's name in the field.
+    // Editing also ends when the user chooses another mask. The field then holds the name of that mask, and nothing is
+    // renamed.
     if (m_names->findText(m_names->currentText()) < 0)
         m_masks->renameMask(m_names->currentText());
     refresh();
@@ -250,7 +251,7 @@ MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    viewport()->setAutoFillBackground(false); // one surface with the dock
+    viewport()->setAutoFillBackground(false); // shows the background of the dock
     content->setAutoFillBackground(false);
     content->installEventFilter(this);
     makeRoom();

@@ -27,7 +27,7 @@ public:
 signals:
     void openWanted();
     void saveWanted();
-    /// The user wants to copy the command that makes or shows the mask.
+    /// Emitted when the user wants to copy the command that makes or prints the mask.
     void commandWanted();
 
 private:
@@ -49,8 +49,8 @@ private:
     QMenu* m_subtract;
 };
 
-/// The export targets that can hold the current mask, and the reasons why others cannot. Offers the nearest mask that
-/// more targets can hold (legalised()).
+/// Lists the export targets that can hold the current mask, and the reasons why the other targets cannot. Offers the
+/// nearest mask that more targets can hold (legalised()).
 class ExportBox : public QWidget {
     Q_OBJECT
 
@@ -87,7 +87,8 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    /// Makes the panel as wide as its widest row so far, so that no row is clipped and the width never shrinks.
+    /// Makes the panel as wide as the widest row that it had so far. Rows are not clipped, and the width never
+    /// decreases.
     void makeRoom();
 
     MaskListBox* m_list;

@@ -15,14 +15,15 @@ enum class FigureWidth { column, page }; ///< 8.4 cm and 17.4 cm, with text of 8
 /// Clears a plot and draws a figure in it.
 void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme);
 
-/// The image that saveFigure() writes: 300 dpi on white.
+/// The image that saveFigure() writes: 300 dpi on a white background.
 QImage figureImage(const Figure& figure, FigureWidth width);
 
-/// Writes PNG (300 dpi), SVG or PDF, by the extension, on white, with title, caption and command as metadata. Writes a
-/// file beside the path and renames it. Needs a QApplication (offscreen is enough). @throws Error
+/// Writes a figure as PNG (300 dpi), SVG or PDF on a white background; the extension determines the format. Title,
+/// caption and command become metadata. The file is written under another name and then renamed. Needs a QApplication,
+/// for which the platform `offscreen` is enough. @throws Error
 void saveFigure(const Figure& figure, const QString& path, FigureWidth width);
 
-/// Writes a file beside the path and renames it. @throws Error
+/// Writes bytes to a new file next to `path` and renames it to `path`. @throws Error
 void writeAside(const QString& path, const QByteArray& bytes);
 
 } // namespace secateur

@@ -14,28 +14,29 @@ namespace secateur {
 
 class Document;
 
-/// Enables the check box of a logarithmic scale if it is useful for the values (spreadsWidely()).
-/// @param help tooltip while the box is enabled
+/// Enables the check box of a logarithmic scale if such a scale is useful for the values (see spreadsWidely()).
+/// @param help tooltip of the enabled check box
 void offerLogarithm(QCheckBox& box, std::span<const double> values, const QString& help);
 
-/// Controls to choose how the numbers of a picture become colours. The session stores the choice under a name.
+/// Controls to choose how the numbers of a picture are mapped to colours. The session stores the choice.
 class ColourControls : public QWidget {
     Q_OBJECT
 
 public:
-    /// @param name of the picture in Session::view: "heads"
+    /// @param name name of the picture in Session::view, for example "heads"
     ColourControls(Document* document, std::string name, QWidget* parent = nullptr);
 
-    /// Offers the choices that make sense for values: a logarithmic scale if they spread widely, a diverging map if
-    /// they have both signs. @param isDifference whether they are always drawn in a diverging map
+    /// Offers the choices that suit the values: a logarithmic scale if they spread widely, a diverging colour map if
+    /// they have both signs. @param isDifference whether the values are a difference, which is always drawn in a
+    /// diverging map
     void offer(std::span<const double> values, bool isDifference = false);
-    /// The choice, as far as it is offered.
+    /// The chosen scale, limited to choices that are offered.
     ColourScale scale() const;
-    /// Restores the choice from the open session.
+    /// Restores the choice that the open session stores.
     void restore();
 
 signals:
-    /// The user changed the choice.
+    /// Emitted when the user changed the choice.
     void changed();
 
 private:

@@ -33,7 +33,8 @@ constexpr int mostMeasuredTokens = 1'000'000'000;
 enum Column { nameColumn, needsColumn, stateColumn };
 constexpr int idRole = Qt::UserRole;
 
-/// What a metric needs, as one letter; costWords() is its tooltip.
+/// The letter that stands for a metric's needs (weights, forward pass and so on). The tooltip explains it by
+/// costWords().
 QString costLetter(Needs needs) {
     return toQString(name(needs)).left(1).toUpper();
 }
@@ -79,7 +80,7 @@ QString explanation(const MetricRequest& request) {
     return html;
 }
 
-/// The metric that the heads view shows first.
+/// The head metric that is shown first when a model is opened.
 const MetricInfo* firstOfHeads() {
     const auto table = allMetrics();
     const auto found = std::ranges::find(table, Scope::head, &MetricInfo::scope);
@@ -112,7 +113,7 @@ MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
     m_mask->setAccessibleName(tr("Whether the mask is applied while measuring"));
     for (QWidget* field :
          {static_cast<QWidget*>(m_text), static_cast<QWidget*>(m_tokens), static_cast<QWidget*>(m_mask)})
-        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // the panel may be narrow
+        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
     auto* form = new QFormLayout(this);
     form->setContentsMargins(0, 0, 0, 0);
     form->setVerticalSpacing(3);
@@ -186,7 +187,7 @@ void MetricList::build() {
     m_tree->setIndentation(m_tree->fontMetrics().averageCharWidth() * 2);
     m_tree->setSizeAdjustPolicy(QAbstractScrollArea::AdjustToContents);
     m_tree->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
-    m_tree->viewport()->setAutoFillBackground(false); // one surface with the panel
+    m_tree->viewport()->setAutoFillBackground(false); // shows the background of the panel
     QHeaderView* header = m_tree->header();
     header->setMinimumSectionSize(0);
     header->setStretchLastSection(false);
@@ -228,7 +229,7 @@ MetricRequest MetricList::request() const {
 void MetricList::measure() {
     try {
         m_document->measurements()->measure({request()});
-    } catch (const UsageError& error) { // invalid options
+    } catch (const UsageError& error) { // the options are invalid
         emit failed(QString::fromStdString(error.what()));
     }
 }
@@ -289,7 +290,7 @@ void MetricList::updateRow(const QString& resultId) {
     updateMeasurements(resultId.toStdString());
     const MetricState state = m_document->measurements()->state(resultId.toStdString());
     const bool isAlone = item->parent() && item->childCount() == 0;
-    if (state == MetricState::notComputed && isAlone) { // a variant whose measurement was cancelled
+    if (state == MetricState::notComputed && isAlone) { // measuring of a variant was cancelled
         m_rows.erase(resultId);
         delete item;
         return;
@@ -298,7 +299,7 @@ void MetricList::updateRow(const QString& resultId) {
     updateButton();
 }
 
-/// Adds a row for each measurement but the latest, which the metric's own row shows.
+/// Adds a row for each measurement except the latest. The metric's own row shows the latest.
 void MetricList::updateMeasurements(const std::string& resultId) {
     const auto [parent, request] = m_rows.at(QString::fromStdString(resultId));
     std::vector<std::string> keys =
@@ -379,7 +380,7 @@ void MetricList::updateButton() {
     MetricState state = MetricState::notComputed;
     try {
         state = m_document->measurements()->state(request().resultId());
-    } catch (const UsageError&) { // incomplete input; reported by measure()
+    } catch (const UsageError&) { // the input is incomplete; measure() reports it
     }
     const bool isThere = state == MetricState::done || state == MetricState::stale;
     m_measure->setText(isThere ? tr("Measure again") : tr("Measure"));

@@ -26,32 +26,32 @@ class ViewTabs;
 class WindowCommands;
 struct ExtraChoice;
 
-/// The main window. Connects its parts: the views in the centre, the panels around them, files and menus.
+/// The main window. It connects the views in the centre, the panels around them, the files and the menus.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 
 public:
-    /// QSettings store layout, theme and recent files.
+    /// Layout, theme and recent files are stored in QSettings.
     MainWindow(Document* document, JobRunner* jobs, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Opens a model or session; if there are unsaved changes, asks first.
+    /// Opens a model or a session. If there are unsaved changes, asks the user first.
     void open(const QString& path);
-    /// @param id as in ViewTabs::showTab()
+    /// Shows a tab. @param id see ViewTabs::showTab()
     void showTab(const QString& id);
-    /// Shows a measurement in the view of its scope. @param key in the form that parseResultKey() reads
+    /// Shows a measurement in the view for its scope. @param key in the form that parseResultKey() reads
     void showResult(const QString& key);
-    /// Selects one head and shows it.
+    /// Selects a head and shows it.
     void goTo(HeadId head);
-    /// Opens the filter with these conditions.
+    /// Opens the filter bar with these conditions.
     void filterHeads(const QString& conditions);
-    /// Sets the theme for this run only; the settings do not change.
+    /// Sets the theme for this run only. The settings do not change.
     void setTheme(const QString& id);
     HeadsView* headsView() const;
     LogPanel* log() const;
-    /// Chooses the extra measurements that follow the loss of each mask.
+    /// Chooses the extra measurements that are made after the loss of each mask.
     void measureAlso(const ExtraChoice& choice);
-    /// All commands that the palette offers now.
+    /// All commands that the palette offers at the moment.
     std::vector<Command> commands() const;
 
 protected:
