@@ -9,7 +9,7 @@ namespace {
 
 constexpr double smallest = 0.01; ///< nats; errors of smaller changes are absolute, of larger ones relative
 constexpr double tenth = 3;       ///< about asinh(0.1 / smallest): the point at which the line's slope has no effect
-constexpr double quantile = 1.7;  ///< of a 90 % interval: 1.64 for a normal distribution, more for heavier tails
+constexpr double quantile = 1.7;  ///< half width of a 90 % interval; more than the normal 1.64, for heavier tails
 
 // The prior of the fitted line. Standard deviations are those of the natural logarithm of the ratio of change and
 // estimate.

@@ -101,7 +101,7 @@ struct TextEvaluation {
 
 /// Distance of an encoder's pooled outputs from those of a reference, on the same sequences.
 struct PooledEvaluation {
-    std::string source; ///< as TextEvaluation::source
+    std::string source; ///< file or folder, or "built-in"
     std::string digest; ///< digest of the token ids of all sequences
     std::int64_t sequenceLength = 0;
     EvaluatedMask reference;

@@ -38,7 +38,7 @@ struct SublayerSeconds {
 
 struct PrefillTiming {
     Timing timing;                             ///< timing of whole passes
-    std::optional<SublayerSeconds> bySublayer; ///< of the additional passes that are timed by sublayer
+    std::optional<SublayerSeconds> bySublayer; ///< means over the additional passes; empty = not requested
 };
 
 struct Prefill {

@@ -192,7 +192,7 @@ private:
         for (std::size_t row = 0; row < sequences.size(); ++row) {
             const std::span<const double> own = gradients.row(row);
             for (std::size_t gate = 0; pass == 0 && gate < own.size(); ++gate)
-                m_effects.slopes[gate] += own[gate] * m_scalars.targets(sequences[row]); // the scalar is the mean over the targets
+                m_effects.slopes[gate] += own[gate] * m_scalars.targets(sequences[row]); // the scalar is their mean
             if (isSample(pass))
                 std::ranges::copy(
                     own,

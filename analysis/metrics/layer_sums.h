@@ -28,9 +28,9 @@ enum class TokenSum {
     input,        ///< |x|
     update,       ///< |a|
     attention,    ///< 1 - cos of the stream before and after attention
-    attentionSum, ///< the same for post-norm models, before the norm
+    attentionSum, ///< like attention, before the norm of post-norm models
     mlp,          ///< 1 - cos of the stream before and after the MLP
-    mlpSum,       ///< the same for post-norm models, before the norm
+    mlpSum,       ///< like mlp, before the norm of post-norm models
     block,        ///< 1 - cos(x, z)
     undirected,   ///< number of cosines with a vector of length 0, apart from those of normalised streams
     pairs,        ///< number of sequences of at least two tokens

@@ -48,7 +48,7 @@ struct SequenceText {
 
 /// Results of earlier ablations, and a receiver of new ones.
 struct AblationMemory {
-    std::span<const MetricResult> known = {}; ///< of the same measurement; their values are not measured again
+    std::span<const MetricResult> known = {}; ///< results of the same measurement, whose values are not measured again
     /// Called after each step with the results so far. May be empty.
     std::function<void(const std::vector<MetricResult>& results)> more = {};
 };

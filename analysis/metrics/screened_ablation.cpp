@@ -30,7 +30,7 @@ struct ExpectedChange {
 struct Fit {
     double factor = 1;
     double spread = 0;
-    double floor = 0; ///< median curvature
+    double floor = 0; ///< median second-order term
 
     double error(const ExpectedChange& estimate) const { return spread * (estimate.curvature + floor); }
 };
@@ -298,7 +298,7 @@ private:
     AblationCosts m_costs;
     std::size_t m_lowest;
     std::vector<AblationPart> m_parts;
-    std::vector<ExpectedChange> m_expected; ///< of each part
+    std::vector<ExpectedChange> m_expected; ///< prediction for each part
     std::vector<double> m_exact;            ///< exact value of each part that was requested so far; NaN = not requested
     std::vector<double> m_measured;         ///< m_exact, and values from an earlier run; NaN = none
     MetricResult m_result;

@@ -151,7 +151,7 @@ private:
     int m_layers;
     std::vector<std::vector<at::Tensor>> m_streams;     ///< for each batch, the streams X_l by layer
     std::vector<std::vector<BackwardScalar>> m_scalars; ///< scalars of each batch
-    std::vector<std::vector<at::Tensor>> m_gradients;   ///< for each batch and pass: of a layer's output
+    std::vector<std::vector<at::Tensor>> m_gradients;   ///< by batch and pass: gradient of a layer's output
     int m_firstRecorded;
     std::map<int, std::unique_ptr<RecordedLayer>> m_recorded; ///< by layer; only while one batch runs at a time
     double m_done = 0;

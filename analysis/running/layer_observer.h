@@ -15,9 +15,9 @@ namespace secateur {
 enum class Tap {
     input,           ///< [rows, positions, hidden]: the residual stream before the layer
     attentionInput,  ///< [rows, positions, hidden]: input of the query, key and value projections
-    query,           ///< [rows, positions, heads, headDim]: with bias, before norms and rotation
-    key,             ///< the same for keys; each key head is repeated for the query heads of its KV group
-    value,           ///< the same for values, repeated in the same way
+    query,           ///< [rows, positions, heads, headDim]: queries with bias, before norms and rotation
+    key,             ///< keys, like query; each key head is repeated for the query heads of its KV group
+    value,           ///< values, like key
     attention,       ///< [rows, heads, positions, positions]: attention probabilities; only in backward passes
     context,         ///< [rows, positions, heads, headDim]: weighted sums of values, before the output projection
     attentionOutput, ///< [rows, positions, hidden]: after the output projection, bias included

@@ -53,7 +53,7 @@ private:
         enum class Kind { layers, heads, value, end, inClass, cut, isProtected };
         Kind kind = Kind::cut;
         bool isNegated = false;
-        int first = 0; ///< layer, head: first index of the range
+        int first = 0; ///< layers, heads: first index of the range
         int last = 0;
         std::string metric = {};
         std::string relation = {};  ///< value: "<", "<=", ">" or ">="

@@ -44,8 +44,8 @@ using MeasureMetric = std::function<MetricResult(const MetricRequest& metric, co
 /// The text on which a strategy measures during its steps.
 struct CalibrationText {
     std::span<const TokenSequence> sequences;
-    std::span<const int> labels = {};     ///< as GradientRun::labels
-    std::int64_t batchTokens = 4096;      ///< as GradientRun::batchTokens
+    std::span<const int> labels = {};     ///< classes of the sequences, as in GradientRun::labels
+    std::int64_t batchTokens = 4096;      ///< maximum tokens of a batch, as in GradientRun::batchTokens
     std::int64_t streamBytes = 1LL << 30; ///< maximum for storing streams between steps; beyond it none are stored
     ComputeType type = ComputeType::automatic;
     std::optional<MeasuredData> data = {}; ///< recorded in the provenance of the mask
