@@ -6,7 +6,8 @@ namespace secateur {
 
 namespace {
 
-/// Replaces control characters by '?'. Names from files may contain them, and they break lines and control terminals.
+/// Replaces control characters by '?'. Names from files may contain them; printed, they would break lines or control a
+/// terminal.
 std::string plain(std::string text) {
     constexpr unsigned char firstPrintable = 0x20;
     constexpr unsigned char del = 0x7f;

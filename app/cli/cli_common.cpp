@@ -36,7 +36,8 @@ Style styleOf(const std::string& mode) {
     return mode == "plain" ? Style::plain : mode == "json" ? Style::json : Style::none;
 }
 
-/// Prints reports of progress: at most ten per second, or one per second as plain lines; always the first and the last.
+/// Prints reports of progress, always including the first and the last. On a terminal at most ten per second; as plain
+/// lines at most one per second.
 class Printer {
 public:
     explicit Printer(Style style)
@@ -78,7 +79,7 @@ std::size_t width(const std::string& text) {
     return count;
 }
 
-/// Pads numbers on the right, so that their decimal points are aligned in a right-aligned column.
+/// Pads numbers on the right, so that decimal points are aligned in a right-aligned column.
 void alignPoints(std::vector<std::vector<std::string>>& rows, std::size_t column) {
     const auto tail = [&](const std::vector<std::string>& row) {
         const std::size_t point = row[column].find('.');
@@ -91,7 +92,7 @@ void alignPoints(std::vector<std::vector<std::string>>& rows, std::size_t column
         rows[i][column].append(longest - tail(rows[i]), ' ');
 }
 
-/// "cpu", "cuda", or "cuda:" with a number (resources/manual/using.md, The command line).
+/// Whether a text is "cpu", "cuda", or "cuda:" with a number (resources/manual/using.md, The command line).
 bool isDevice(std::string_view text) {
     constexpr std::string_view cuda = "cuda:";
     if (text == "cpu" || text == "cuda")
@@ -101,7 +102,7 @@ bool isDevice(std::string_view text) {
            std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "2G", "500MB", "1000000" -> bytes. Units are powers of 1000. @throws UsageError
+/// Bytes of a size such as "2G", "500MB" or "1000000". Units are powers of 1000. @throws UsageError
 std::int64_t bytesOf(const std::string& text) {
     constexpr std::string_view units = "kmgt";
     double size = 0;
@@ -216,7 +217,7 @@ Progress withTimeLeft(const Progress& progress, const Console& console) {
 std::int64_t peakBytes() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; // Linux counts kilobytes
+    return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; // Linux counts in kilobytes
 }
 
 ModelCard fullCard(const Model& model) {

@@ -222,8 +222,8 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Random tokens, as many as the prompt and the longest given length need; without special tokens if there is a
-/// tokenizer.
+/// Random tokens for timing, as many as the prompt or the longest length needs. If there is a tokenizer, its special
+/// tokens are not drawn.
 std::vector<int> drawnTokens(const Model& model, const LatencyOptions& options) {
     int most = options.generation.promptTokens;
     for (const int tokens : options.prefill.lengths)

@@ -18,9 +18,9 @@ using namespace secateur;
 
 enum ExitStatus { ok = 0, failed = 1, wrongUsage = 2 };
 
-/// Makes Ctrl+C and SIGTERM request a stop; a second signal ends the program at once. Files are written under temporary
-/// names, so no incomplete file has its final name. A thread waits for signals, because a signal handler may do very
-/// little.
+/// Makes Ctrl+C and SIGTERM request a stop. A second signal ends the program at once. Files are written under temporary
+/// names, so that no incomplete file has its final name. A thread waits for the signals, because a signal handler may
+/// call only few functions.
 void stopOnInterrupt(std::stop_source stop) {
     sigset_t stopSignals;
     sigemptyset(&stopSignals);
@@ -62,7 +62,7 @@ void build(CLI::App& program, cli::Console& console) {
     program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });
 }
 
-/// Refuses unknown verbs with a list of the known ones; CLI11 would only report that a verb is missing.
+/// Checks the verb, and lists the known verbs if it is unknown. CLI11 would only report that a verb is missing.
 void checkVerb(const CLI::App& program, int count, char** values) {
     if (count < 2 || values[1][0] == '-')
         return;
@@ -78,7 +78,7 @@ void checkVerb(const CLI::App& program, int count, char** values) {
 int main(int count, char** values) {
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     cli::Console console;
-    // Found before parsing, so that usage errors are JSON too, even if parsing stops before this option.
+    // Searched before parsing. Usage errors are then JSON too, even if parsing stops before this option.
     console.json = std::find(values, values + count, std::string_view("--json")) != values + count;
     stopOnInterrupt(console.stop);
     CLI::App program("Secateur on the command line: study and prune transformers", "secateur-cli");

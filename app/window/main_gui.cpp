@@ -42,8 +42,8 @@ double bootSeconds() {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// The time of this process's start in seconds since boot: field 22 of /proc/self/stat, which is in clock ticks. Field
-/// 2 is a name in brackets that may contain spaces.
+/// The time at which this process was started, in seconds since the system was booted. Empty if it is not known. It is
+/// field 22 of /proc/self/stat, in clock ticks. Field 2 is a name in brackets, which may contain spaces.
 std::optional<double> launchSeconds() {
     std::ifstream file("/proc/self/stat");
     const std::string stat{std::istreambuf_iterator<char>(file), {}};
@@ -61,13 +61,13 @@ std::optional<double> launchSeconds() {
     return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-/// Seconds since this process was launched; without /proc, since the first call.
+/// Seconds since this process was started. Without /proc, seconds since the first call.
 double processAge() {
     static const double begin = launchSeconds().value_or(bootSeconds());
     return bootSeconds() - begin;
 }
 
-/// Passes log lines on to the window's log panel. Thread-safe.
+/// Passes lines of the log to the log panel of the window. Thread-safe.
 class PanelSink : public spdlog::sinks::base_sink<std::mutex> {
 public:
     explicit PanelSink(LogPanel* panel)
@@ -95,10 +95,10 @@ struct Arguments {
     QString screenshot;
     QString theme;
     QString tab;
-    QStringList head; ///< numbers of the layer and the head to select
+    QStringList head; ///< indices of the layer and the head to select
     QString reference;
     QStringList show;    ///< result ids
-    QStringList compare; ///< key of a measurement; a, b, both or difference
+    QStringList compare; ///< key of a measurement; then a, b, both or difference
     QSize size;
     QString filter;
     ExtraChoice extra;
@@ -120,7 +120,7 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption filter("filter", "Show only these heads, for example \"layer 3-12, not cut\".",
                                     "CONDITIONS");
     const QCommandLineOption reference("reference", "Compare with this session or model.", "FILE");
-    // For reproducible screenshots in documentation.
+    // Hidden options for reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
     const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients");
@@ -196,7 +196,7 @@ void showCompared(Document& document, MainWindow& window, const Arguments& argum
     document.comparison()->compareWith(arguments.compare[0].toStdString());
 }
 
-/// Whether the program opens a window: --help and --version work without a display.
+/// Whether the program opens a window. --help and --version work without a display.
 bool needsDisplay(int count, char** values) {
     static constexpr std::array<std::string_view, 5> answeredAtOnce{"-h", "--help", "--help-all", "-v", "--version"};
     return std::find_first_of(values + 1, values + count, answeredAtOnce.begin(), answeredAtOnce.end()) ==

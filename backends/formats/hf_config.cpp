@@ -129,7 +129,7 @@ RotarySpec readRotary(const JsonObject& config, const ArchitectureInfo& architec
         share = positiveAt(config, "partial_rotary_factor", share);
     if (const auto scaling = config.object("rope_scaling"); scaling && !isLocal)
         readScaling(*scaling, rotary);
-    auto parameters = config.object("rope_parameters"); // transformers 5
+    auto parameters = config.object("rope_parameters"); // the key of transformers 5
     if (parameters && parameters->object(kind))
         parameters = parameters->object(kind);
     if (parameters) {

@@ -41,7 +41,7 @@ struct AttentionShape {
     int window = 0; ///< query i sees keys j with i - window < j (and, if not causal, j < i + window); 0 = all
     float scale = 1;
     float softcap = 0; ///< scores become softcap * tanh(score / softcap) before the mask; 0 = none
-    /// [kvHeads + 1]: query heads of KV head g are groupBegin[g] .. groupBegin[g + 1]; null = groups of equal size.
+    /// [kvHeads + 1]: query heads of KV head g are groupBegin[g] to groupBegin[g + 1] - 1; null = equal groups.
     const int* groupBegin = nullptr;
 
     int firstHead(int group) const { return groupBegin ? groupBegin[group] : group * (heads / kvHeads); }

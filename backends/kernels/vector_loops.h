@@ -136,7 +136,7 @@ struct VectorLoops {
     void (*activateBackward)(const float* gate, const float* up, const float* gradient, Activation activation,
                              std::int64_t width, float* dGate, float* dUp); ///< gate and dGate may be null
     void (*attendBackward)(const GroupBackward& group, const AttentionShape& shape,
-                           float* scratch); ///< of groupBackwardFloats() numbers
+                           float* scratch); ///< memory for groupBackwardFloats() numbers
     int lanes;
     int panelKeys;
 

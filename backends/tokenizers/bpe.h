@@ -110,7 +110,7 @@ private:
     std::array<int, 256> m_byteIds{};    ///< ids of the letters of bytes, or of <0x..> tokens; -1 = none
     std::vector<int> m_characterIds;     ///< ids of the first 65536 code points, unless there are affixes; -1 = none
     std::unique_ptr<Vocabulary> m_words; ///< for wholeWords: byte-level tokens by the bytes that they spell
-    bool m_wordsStart = false; ///< whether "▁" never merges with text before it: words can be encoded separately
+    bool m_wordsStart = false; ///< whether "▁" never merges with text before it; words are then encoded separately
 };
 
 /// The merges of SentencePiece's BPE for a vocabulary: all ways to split a token into two tokens. The merges into the
