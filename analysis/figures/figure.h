@@ -56,7 +56,7 @@ struct FigureSeries {
     std::vector<bool> notSeparated{};  ///< whether the rank of each value is uncertain; may be empty
     std::vector<double> positions{};   ///< scatter: x coordinate of each value
     std::vector<std::string> names{};  ///< scatter: names of the points, for CSV; may be empty
-    std::vector<std::size_t> places{}; ///< scatter: index of each point in the list that it was made from; may be empty
+    std::vector<std::size_t> places{}; ///< scatter: index of each point in the source's list of points; may be empty
     std::vector<double> shades{};      ///< scatter: values that Figure::scale maps to colours; may be empty
     std::vector<FigureUnit> units{};   ///< scatter: unit of each point; may be empty
     std::vector<bool> cut{};           ///< scatter: whether a mask cuts each unit, which is then a cross; may be empty

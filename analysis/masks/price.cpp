@@ -129,7 +129,7 @@ std::int64_t elementsOf(const ModelSpec& spec, int layer, WeightName which) {
     return elements;
 }
 
-/// @param averageBytes size of a number in weights whose stored size is not known
+/// @param averageBytes bytes per number in weights whose stored size is not known
 LayerSizes sizesOf(const ModelSpec& spec, int layer, const StoredBytes& storedBytes, double averageBytes) {
     LayerSizes sizes;
     for (const PartOfWeight& item : partsOfWeights) {

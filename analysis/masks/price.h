@@ -26,8 +26,8 @@ struct LayerParts {
 /// @param mask mask of the layer; it must have the layer's structure
 LayerParts partsLeft(const LayerSpec& layer, const LayerMask& mask);
 
-/// Multiplications and additions per token in the kept part of a layer. They are those of matrix products, and of
-/// attention scores and weighted sums in a sequence of `positions` tokens.
+/// Multiplications and additions per token in the kept part of a layer. Counts matrix products, and the
+/// attention scores and weighted sums of a sequence of `positions` tokens.
 double layerOperations(const ModelSpec& spec, int layer, const LayerMask& mask, int positions);
 double layerOperations(const ModelSpec& spec, int layer, const LayerParts& parts, int positions);
 

@@ -60,7 +60,7 @@ private:
     struct Cuts {
         std::vector<double> gates;            ///< argument of GateEffects::change()
         std::array<double, cutKinds> sizes{}; ///< second-order term of each kind of cut
-        double replaced = 0;                  ///< sum over gates with a measured change: it minus the estimate
+        double replaced = 0;                  ///< sum of measured minus estimated change over the measured gates
         double neuronSlope = 0;
         double neuronFisher = 0;
         std::string refusal;

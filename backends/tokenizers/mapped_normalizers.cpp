@@ -138,7 +138,7 @@ private:
 };
 
 /// The end of the grapheme that begins at `at`, by the rules of Unicode. The rules for flags and for emoji joined by
-/// U+200D are left out, because such graphemes are too long for the map.
+/// U+200D are left out: such graphemes have more than `longestGrapheme` bytes, and are never looked up.
 std::size_t graphemeEnd(std::string_view text, std::size_t at) {
     const auto breakOf = [](char32_t code) {
         return u_getIntPropertyValue(static_cast<UChar32>(code), UCHAR_GRAPHEME_CLUSTER_BREAK);

@@ -15,8 +15,8 @@
 
 namespace secateur::test {
 
-/// The largest relative difference of two losses, in total or of one window; infinite if the runs have different
-/// windows.
+/// Compares the total loss and the loss of each window of two runs. Returns the largest relative difference; infinite
+/// if the runs have different windows or numbers of tokens.
 inline double apart(const Perplexity& found, const Perplexity& expected) {
     if (found.windows.size() != expected.windows.size() || found.tokens != expected.tokens)
         return std::numeric_limits<double>::infinity();

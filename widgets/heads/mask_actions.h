@@ -30,8 +30,8 @@ public:
 
     const QList<QAction*>& all() const { return m_all; }
     void fill(QMenu* menu) const;
-    /// Sets the layer whose label a menu was opened on. If none of its heads is selected, actions on layers apply to
-    /// it.
+    /// Sets the layer whose label a menu was opened on. Actions on layers apply to this layer
+    /// if none of its heads is selected.
     void setLayer(std::optional<int> layer);
 
 private:
