@@ -7,8 +7,8 @@
 
 namespace secateur {
 
-/// Doubles by row (layer) and column (head, KV group or neuron; one column for a value per layer).
-/// NaN: the cell does not exist (rows may be ragged) or is not measured yet.
+/// A matrix of doubles. Rows are layers; columns are heads, KV groups or neurons. A value per layer has one column.
+/// NaN means that the cell does not exist (layers may differ in length) or is not measured yet.
 class Matrix {
 public:
     Matrix() = default;

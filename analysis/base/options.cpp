@@ -46,7 +46,7 @@ ParsedRequest parseRequest(std::string_view text) {
     std::string last;
     for (std::size_t i = 1; i < parts.size(); ++i) {
         const std::size_t equals = parts[i].find('=');
-        if (i > 1 && reads<double>(parts[i])) { // belongs to the value before it: "stop=floor:0.02"
+        if (i > 1 && reads<double>(parts[i])) { // the number belongs to the previous value: "stop=floor:0.02"
             request.options[last] += ":" + parts[i];
             continue;
         }

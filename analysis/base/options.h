@@ -7,7 +7,7 @@
 
 namespace secateur {
 
-/// One option of a metric, a strategy or a figure, as lists and help show it.
+/// An option of a metric, a strategy or a figure, as lists and help texts show it.
 struct OptionInfo {
     std::string_view name;
     std::string_view type; ///< "bool", "integer", "number" or "text"
@@ -15,14 +15,15 @@ struct OptionInfo {
     std::string_view meaning;
 };
 
-/// A request such as "id:key=value:key=value", taken apart.
+/// The parts of a request such as "id:key=value:key=value".
 struct ParsedRequest {
     std::string id;
-    std::map<std::string, std::string> options; ///< by key; once validated, none that equals its default
+    std::map<std::string, std::string> options; ///< values by key; after validation without default values
 };
 
-/// A number between colons belongs to the value before it: in "gnorm_greedy:stop=floor:0.02" that is "floor:0.02".
-/// @throws UsageError when an option has no '=' or is given twice
+/// Parses a request. A number between colons belongs to the value before it: in "gnorm_greedy:stop=floor:0.02" the
+/// value is "floor:0.02".
+/// @throws UsageError if an option has no '=' or is given twice
 ParsedRequest parseRequest(std::string_view text);
 
 /// Checks names and types of options and removes those that equal their default.

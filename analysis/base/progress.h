@@ -6,14 +6,14 @@
 
 namespace secateur {
 
-/// Thrown by Progress when the user asked to stop. Not an error: the caller that started the work catches it.
+/// Thrown by Progress when the user asked to stop. It is not an error. The caller that started the work catches it.
 class Cancelled {};
 
-/// A long computation reports its progress here, and learns here that it should stop. A default-constructed Progress
-/// discards reports and never stops. Copies share the receiver of reports.
+/// Passes reports of a long computation to a receiver, and tells the computation when to stop. A default-constructed
+/// Progress discards reports and never stops. Copies have the same receiver.
 class Progress {
 public:
-    /// @param fraction 0 to 1; called on the working thread
+    /// Receives a report. @param fraction 0 to 1; the function is called on the working thread
     using Report = std::function<void(double fraction, std::string_view text)>;
 
     Progress() = default;
@@ -21,9 +21,9 @@ public:
 
     /// Reports the fraction done. @throws Cancelled when asked to stop
     void report(double fraction, std::string_view text) const;
-    /// @throws Cancelled when asked to stop
+    /// Checks whether to stop. @throws Cancelled when asked to stop
     void check() const;
-    /// For a part of the work: reports to the same receiver, with fractions 0 to 1 mapped to `from` to `to`.
+    /// A Progress for a part of the work. Its fractions 0 to 1 become `from` to `to` of this Progress.
     Progress part(double from, double to) const;
 
 private:

@@ -45,7 +45,7 @@ std::uint64_t tiedPairs(std::span<const Pair> sorted, Same isSame) {
     return tied;
 }
 
-/// Sorts by y and counts the pairs of elements whose order changes.
+/// Sorts by y. Counts the pairs of elements whose order changes.
 std::uint64_t countInversions(std::span<Pair> pairs, std::vector<Pair>& scratch) {
     if (pairs.size() < 2)
         return 0;
@@ -68,7 +68,8 @@ std::uint64_t countInversions(std::span<Pair> pairs, std::vector<Pair>& scratch)
     return inversions;
 }
 
-/// Kendall's tau-b by Knight, "A computer method for calculating Kendall's tau with ungrouped data" (1966).
+/// Kendall's tau-b, computed as in Knight, "A computer method for calculating Kendall's tau with ungrouped data"
+/// (1966).
 double kendallTauB(std::vector<Pair> pairs) {
     std::ranges::sort(pairs);
     const std::uint64_t all = pairsOf(pairs.size());
@@ -110,7 +111,7 @@ double percentile(std::span<const double> values, double percent) {
 std::vector<double> percentiles(std::span<const double> values, std::span<const double> percents) {
     std::vector<double> kept = finite(values);
     std::vector<double> found;
-    auto begin = kept.begin(); // nth_element has put all lower values before `begin`
+    auto begin = kept.begin(); // begin of the rest; nth_element has put all lower values in front of it
     for (const double percent : percents) {
         if (kept.empty()) {
             found.push_back(undefined);
@@ -165,7 +166,7 @@ std::vector<bool> notSeparated(std::span<const double> values, std::span<const d
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
     for (std::size_t at = 0; at < order.size(); ++at) {
         const std::size_t a = order[at];
-        const double reach = 2 * std::hypot(errorOf(a), largest); // values at a larger distance are certainly separated
+        const double reach = 2 * std::hypot(errorOf(a), largest); // values at a larger distance are separated
         for (std::size_t next = at + 1; next < order.size(); ++next) {
             const std::size_t b = order[next];
             const double apart = values[b] - values[a];
@@ -216,7 +217,7 @@ Histogram histogram(std::span<const double> values, bool logarithmic) {
     if (kept.empty())
         return {};
     auto [least, greatest] = finiteRange(kept);
-    if (!(greatest > least)) { // all values are equal: a range around them
+    if (!(greatest > least)) { // all values are equal: make a range around them
         const double room = logarithmic || least == 0 ? 0.5 : std::abs(least) / 4;
         least -= room;
         greatest += room;

@@ -40,7 +40,7 @@ std::string significant(double value, int digits) {
     const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
     if (value == 0 || !std::isfinite(value))
         return fmt::format("{:.{}f}", value, digits - 1);
-    const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1)); // after rounding
+    const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1)); // exponent after rounding
     if (exponent < -3 || exponent > 5)
         return scientific;
     return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
@@ -49,7 +49,7 @@ std::string significant(double value, int digits) {
 std::string withError(double value, double error) {
     if (!(error > 0) || !std::isfinite(error) || !std::isfinite(value))
         return significant(value);
-    // One digit of the error suffices, unless it is 1: rounding to it may then change the error by up to half.
+    // One digit of the error suffices, unless this digit is 1. Rounding to 1 could change the error by up to half.
     const auto exponentOf = [](double number) { return static_cast<int>(std::floor(std::log10(number))); };
     const double leading = error / std::pow(10.0, exponentOf(error));
     const int lastDigit = exponentOf(error) - (leading < 1.95 ? 1 : 0);

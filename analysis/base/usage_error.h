@@ -4,7 +4,7 @@
 
 namespace secateur {
 
-/// The failure of a request that names something unknown or is malformed. The command line exits with status 2.
+/// The error of a request that names something unknown or is malformed. The command line then exits with status 2.
 class UsageError : public Error {
     using Error::Error;
 };

@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-/// Runs `work`; puts the name of the file in front of errors that name a line.
+/// Runs a function, and adds the name of the file to errors that name a line.
 template <typename Work>
 auto inFile(const AskedTask& asked, const Work& work) {
     try {

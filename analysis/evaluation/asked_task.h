@@ -19,11 +19,11 @@ namespace secateur {
 /// The user's choice of a task file and of the rules of its evaluation.
 struct TaskRequest {
     std::string path;
-    std::string format = {};    ///< of taskFormats(); empty = found by the fields of the first row
+    std::string format = {};    ///< id in taskFormats(); empty = recognised by the fields of the first row
     std::string labels = {};    ///< label file of PIQA; empty = the one next to the task file
-    std::size_t shots = 0;      ///< solved questions in front of each question
+    std::size_t shots = 0;      ///< number of solved questions in front of each question
     std::string shotsFrom = {}; ///< task file of the solved questions; empty = the task itself
-    bool drawsShots = false;    ///< ShotChoice::drawn instead of ShotChoice::first
+    bool drawsShots = false;    ///< whether to use ShotChoice::drawn instead of ShotChoice::first
     std::size_t limit = 0;      ///< maximum number of questions; 0 = all
     std::uint64_t seed = 1234;
     BosRule bos = BosRule::tokenizerDefault;
@@ -32,27 +32,27 @@ struct TaskRequest {
     bool operator==(const TaskRequest&) const = default;
 };
 
-/// The task of a TaskRequest, as read from its file. All runs use it unchanged.
+/// The task of a TaskRequest after it was read from its file. All runs use it unchanged.
 struct AskedTask {
     std::string path;
     Task task;
     std::vector<TaskQuestion> examples;
     TaskRules rules;
-    AnswerJudge judge;                   ///< for TaskKind generation
-    std::vector<std::string> classNames; ///< of the model, if it is a classifier
-    std::string digest;                  ///< of the questions, examples included
+    AnswerJudge judge;                   ///< compares answers; for TaskKind::generation
+    std::vector<std::string> classNames; ///< class names of the model, if it is a classifier
+    std::string digest;                  ///< digest of the questions, including examples
 };
 
-/// Puts the folder's name in front of task names that occur more than once: files are often named after the split
+/// If several tasks have the same name, puts the name of their folder in front. Files are often named after the split
 /// ("test"). @throws UsageError if names are still equal
 void makeNamesDiffer(std::span<AskedTask> tasks);
 
-/// taskWork() of the task. @throws as taskWork(), with file and line
+/// taskWork() of the task. @throws as taskWork(); errors name file and line
 TaskWork workOf(const AskedTask& asked, const ModelSpec& spec, const Tokenizer& tokenizer,
                 const Progress& progress = {});
 
-/// Evaluates a task of any kind under a plan. @throws as runTask(), classifyTexts() and generateAnswers(), with file
-/// and line
+/// Evaluates a task of any kind under a plan. @throws as runTask(), classifyTexts() and generateAnswers(); errors name
+/// file and line
 TaskRun askTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
                 const Progress& progress = {});
 

@@ -9,22 +9,23 @@ namespace {
 
 constexpr double smallest = 0.01; ///< nats; errors of smaller changes are absolute, of larger ones relative
 constexpr double tenth = 3;       ///< about asinh(0.1 / smallest): the point at which the line's slope has no effect
-constexpr double quantile = 1.7;  ///< for a 90 % interval: 1.64 of the normal distribution, and more for heavier tails
+constexpr double quantile = 1.7;  ///< half width of a 90 % interval; more than the normal 1.64, for heavier tails
 
-// The prior of the line. Standard deviations are of the natural logarithm of the factor between change and estimate.
+// The prior of the fitted line. Standard deviations are those of the natural logarithm of the ratio of change and
+// estimate.
 constexpr double offsetPrior = 0.7; ///< standard deviation of the offset that all kinds of cuts share
 constexpr double kindPrior = 0.5;   ///< standard deviation of the offset of each kind of cut
 constexpr double slopePrior = 0.15; ///< standard deviation of the slope's difference from 1
-constexpr double spreadPrior = 0.6; ///< expected spread of measured changes about their predictions
-constexpr double spreadCount = 6;   ///< number of measurements that have the weight of spreadPrior
-constexpr double floorNoise = 0.3;  ///< Guess::noise of an estimate of 0
+constexpr double spreadPrior = 0.6; ///< expected deviation of measured changes from their predictions
+constexpr double spreadCount = 6;   ///< number of measurements whose weight spreadPrior has
+constexpr double floorNoise = 0.3;  ///< value of Guess::noise for an estimate of 0
 
 double scaled(double nats) {
     return std::asinh(nats / smallest);
 }
 
-/// Approximates the derivative of a scaled change x with respect to the logarithm of a factor on the change, tanh(x): 0
-/// for no change, nearly 1 or -1 for large ones.
+/// tanh(x): approximately the derivative of a scaled change x with respect to the logarithm of a factor on the change.
+/// It is 0 for no change, and almost 1 or -1 for large changes.
 double lever(double x) {
     return x / std::sqrt(1 + x * x);
 }

@@ -73,7 +73,7 @@ PromptContinuation continuePrompt(const Model& model, const Plan& plan, const To
     GenerationRules rules{.newTokens = prompt.newTokens, .sampling = prompt.sampling};
     if (tokenizer.card().eos)
         rules.stopTokens = {*tokenizer.card().eos};
-    // The prompt's tokens are decoded first, because some tokenizers drop a leading space of the first token.
+    // The tokens of the prompt are decoded first, because some tokenizers remove a leading space of the first token.
     TextStream stream(tokenizer);
     for (const int id : prompts.front())
         stream.add(id);

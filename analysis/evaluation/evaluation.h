@@ -22,7 +22,7 @@
 
 namespace secateur {
 
-/// A mean distance over sequences.
+/// The mean of a distance over sequences.
 struct MeanDistance {
     double value = 0;
     double standardError = 0; ///< NaN for a single sequence
@@ -41,8 +41,9 @@ struct PooledDistance {
 /// Whether a model is an encoder without a classification head. Its lmHead() gives the pooled output.
 bool givesPooledOutput(const Model& model);
 
-/// Runs all sequences under both plans and computes distances in float64.
-/// @param run, reference plans of model.runner() @param batchTokens maximum of a batch, padding included
+/// Runs all sequences under both plans, and computes the distances in float64.
+/// @param run, reference plans of model.runner() @param batchTokens maximum number of tokens of a batch, including
+/// padding
 /// @throws Error for models without pooled output, an empty set, and outputs that are zero or not finite; Cancelled
 PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& reference, const SequenceSet& set,
                               std::int64_t batchTokens = 4096, const Progress& progress = {});
@@ -50,81 +51,81 @@ PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& r
 /// The user's choice of a prompt to continue.
 struct PromptRequest {
     std::string text;
-    int newTokens = 128; ///< maximum; EOS ends the text earlier
+    int newTokens = 128; ///< maximum number of new tokens; EOS ends the text earlier
     Sampling sampling = {};
-    SpecialText special = SpecialText::plain; ///< meaning of "<s>" and the like in the text
+    SpecialText special = SpecialText::plain; ///< how "<s>" and other special tokens in the text are read
 
     bool operator==(const PromptRequest&) const = default;
 };
 
-/// A model's continuation of a prompt.
+/// The text with which a model continues a prompt.
 struct PromptContinuation {
     PromptRequest prompt;
-    std::string text; ///< without the prompt
+    std::string text; ///< the new text, without the prompt
     Continuation continuation;
 };
 
-/// @throws Error if the prompt has no tokens
+/// The tokens of a prompt. @throws Error if the prompt has no tokens
 std::vector<int> encodedPrompt(const PromptRequest& prompt, const Tokenizer& tokenizer);
 
-/// Called with each further piece of the text as soon as later tokens cannot change it.
+/// Called with new text as soon as later tokens cannot change it.
 using TextSink = std::function<void(std::string_view text)>;
 
-/// @throws as encodedPrompt() and generate(); Cancelled
+/// Continues a prompt. @throws as encodedPrompt() and generate(); Cancelled
 PromptContinuation continuePrompt(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
                                   const PromptRequest& prompt, const Progress& progress = {},
                                   const TextSink& sink = {});
 
-/// The mask of an evaluation.
+/// The mask under which an evaluation was made.
 struct EvaluatedMask {
-    std::string name;             ///< as shown; empty = dense
-    std::string digest = "dense"; ///< resources/manual/formats.md, Digests and fingerprint
+    std::string name;             ///< name for display; empty = dense
+    std::string digest = "dense"; ///< digest of the mask (resources/manual/formats.md, Digests and fingerprint)
 };
 
-/// A reference run of the same model on the same windows.
+/// A reference run of the same model on the same windows, and the difference from it.
 struct ReferenceText {
     EvaluatedMask mask;
     Perplexity perplexity;
-    LossDifference difference; ///< run minus reference
+    LossDifference difference; ///< loss of the run minus loss of the reference
 };
 
 struct TextEvaluation {
     std::string source; ///< file or folder, or "built-in"
-    std::string digest; ///< of the token ids of all windows
+    std::string digest; ///< digest of the token ids of all windows
     Perplexity perplexity;
     std::optional<ReferenceText> reference;
-    std::size_t windows = 0; ///< number in the whole text; a stopped run has scored fewer
+    std::size_t windows = 0; ///< number of windows in the whole text; a stopped run has scored fewer
 
     bool isComplete() const { return perplexity.windows.size() >= windows; }
 };
 
 /// Distance of an encoder's pooled outputs from those of a reference, on the same sequences.
 struct PooledEvaluation {
-    std::string source; ///< as of TextEvaluation
-    std::string digest; ///< of the token ids of all sequences
+    std::string source; ///< file or folder, or "built-in"
+    std::string digest; ///< digest of the token ids of all sequences
     std::int64_t sequenceLength = 0;
     EvaluatedMask reference;
     PooledDistance distance;
     std::int64_t mostTokens = 0; ///< maximum number of tokens that was chosen; 0 = not known
 };
 
-/// A reference run of the same model on the same questions.
+/// A reference run of the same model on the same questions, and the differences from it.
 struct ReferenceTask {
     EvaluatedMask mask;
     TaskRun run;
-    std::vector<MetricDifference> differences; ///< run minus reference
+    std::vector<MetricDifference> differences; ///< run minus reference, for each metric
 };
 
 struct TaskEvaluation {
-    std::string name;          ///< of the file, without suffix; with its folder where two tasks have the same name
-    std::string source;        ///< file
-    std::string_view formatId; ///< of taskFormats()
-    std::size_t questions = 0; ///< number in the file
+    std::string name;          ///< file name without suffix; with its folder if two tasks have the same name
+    std::string source;        ///< path of the task file
+    std::string_view formatId; ///< id in taskFormats()
+    std::size_t questions = 0; ///< number of questions in the file
     TaskRules rules;
-    std::vector<std::string> classNames; ///< of a classifier, if the checkpoint names them
+    std::vector<std::string> classNames; ///< class names of a classifier, if the checkpoint states them
     TaskRun run;
     std::optional<ReferenceTask> reference;
-    std::string digest = {}; ///< of the questions, examples included
+    std::string digest = {}; ///< digest of the questions, including examples
 };
 
 /// All results of one evaluation of a model under a mask.
@@ -134,18 +135,18 @@ struct Evaluation {
     std::string device;
     std::optional<TextEvaluation> text;
     double seconds = 0;
-    int reusedLayers = 0; ///< layers that were not run, because their outputs were cached
+    int reusedLayers = 0; ///< number of layers that did not run, because their outputs were cached
     std::vector<std::string> warnings;
     std::vector<TaskEvaluation> tasks = {};
-    std::string created = {}; ///< time in ISO 8601, UTC; only in saved evaluations
+    std::string created = {}; ///< time in UTC as ISO 8601; only set in saved evaluations
     std::optional<PooledEvaluation> pooled = {};
     std::optional<Latency> latency = {};
     std::vector<Prefill> prefills = {};
-    std::int64_t parameters = 0;     ///< kept under the mask (price.h); 0 = not counted
-    double kvBytesPerToken = 0;      ///< size of the KV cache for one token, of the kept KV heads in 16 bits
-    EvaluatedMask timedAgainst = {}; ///< the reference of `latency` and `prefills`
+    std::int64_t parameters = 0;     ///< number of parameters that the mask keeps (price.h); 0 = not counted
+    double kvBytesPerToken = 0;      ///< bytes of the KV cache per token, for the kept KV heads in 16 bits
+    EvaluatedMask timedAgainst = {}; ///< mask of the reference in `latency` and `prefills`
     std::vector<PromptContinuation> continuations = {};
-    std::optional<Prediction> predicted = {}; ///< change of the loss, predicted before the run; not saved
+    std::optional<Prediction> predicted = {}; ///< change of the loss that was predicted before the run; not saved
 };
 
 } // namespace secateur

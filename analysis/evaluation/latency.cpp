@@ -87,7 +87,8 @@ private:
         return text;
     }
 
-    /// Expected seconds, from the latest run of each piece of work; a piece that has not run yet counts like the first.
+    /// Expected remaining seconds, computed from the latest run of each piece of work. A piece that has not run yet
+    /// counts like the first piece.
     std::optional<double> secondsLeft() const {
         if (!m_latest.front())
             return std::nullopt;
@@ -106,7 +107,7 @@ private:
     std::string_view m_what;
     std::vector<Timing> m_timings;
     std::vector<std::optional<double>> m_latest; ///< for each piece of work, seconds of its latest run
-    std::vector<int> m_done;                     ///< for each piece of work, number of its runs, warm-up included
+    std::vector<int> m_done;                     ///< for each piece of work, number of its runs, including warm-up
 };
 
 } // namespace
@@ -199,7 +200,7 @@ std::vector<int> ordinaryTokens(const ModelSpec& spec, int count, const Tokenize
         if (first != ordinary.begin())
             ordinary.erase(first, last);
     }
-    std::mt19937 random; // NOLINT(cert-msc51-cpp): the draw must be the same each time
+    std::mt19937 random; // NOLINT(cert-msc51-cpp): the tokens must be the same each time
     std::vector<int> tokens;
     for (int i = 0; i < count; ++i)
         tokens.push_back(ordinary[random() % ordinary.size()]);

@@ -14,48 +14,48 @@
 
 namespace secateur {
 
-/// Returns the seconds since a fixed moment, and never goes back.
+/// A clock: returns the seconds since a fixed moment, and never goes back.
 using Clock = std::function<double()>;
 Clock steadyClock();
 
 /// Durations of repeated runs in seconds, without the warm-up runs.
 struct Timing {
-    std::vector<double> seconds; ///< of each run, in order; at least one
+    std::vector<double> seconds; ///< seconds of each run, in order; at least one run
 
     double mean() const;
     double median() const { return percentile(50); }
-    /// With linear interpolation. @param percent 0 to 100
+    /// Percentile of the runs, with linear interpolation. @param percent 0 to 100
     double percentile(double percent) const;
     /// Standard error of the mean divided by the mean; infinite for a single run.
     double relativeError() const;
 };
 
-/// Duration of a reference divided by that of a run: above 1 if the run is faster.
+/// The duration of a reference divided by that of a run. It is above 1 if the run is faster.
 struct Speedup {
-    double ratio = 1; ///< of the medians
+    double ratio = 1; ///< ratio of the medians
     double p10 = 1;   ///< 10th percentile of the ratios of the i-th reference run to the i-th run
     double p90 = 1;
 };
-/// Pairs the i-th runs of both; ignores surplus runs of one of them.
+/// Computes the speed-up from two timings. Pairs the i-th runs; surplus runs of one of them are ignored.
 Speedup speedup(const Timing& reference, const Timing& run);
 
 struct TimingRules {
-    int warmup = 1; ///< runs of each piece of work that are not counted
+    int warmup = 1; ///< number of runs of each piece of work that are not counted
     int leastRuns = 3;
     int mostRuns = 10;
-    /// After leastRuns, runs continue until Timing::relativeError() of every piece of work is at most this.
+    /// Runs continue after leastRuns until the Timing::relativeError() of every piece of work is at most this value.
     double relativeError = 0.02;
-    /// Whether the pieces of work take turns: one run of each, then the next run of each. A temporary slowdown of the
-    /// machine then affects all of them. Otherwise all runs of one piece come before those of the next.
+    /// Whether the pieces of work alternate: one run of each, then the next run of each. A temporary slowdown of the
+    /// machine then affects all of them. If false, all runs of one piece come before those of the next.
     bool takesTurns = true;
 };
 
-/// A piece of work. When it returns, the device has finished too. Its progress only checks for cancelling and reports
-/// nothing, so that no printing is timed.
+/// A piece of work to time. When it returns, the device must have finished. Its progress checks for cancelling but
+/// reports nothing, so that no printing is timed.
 using TimedWork = std::function<void(const Progress& quiet)>;
 
-/// Times pieces of work. Reports progress between runs; after the first run a report names the expected seconds until
-/// each piece has had leastRuns.
+/// Times pieces of work. Reports progress between runs. After the first run, reports state the expected seconds until
+/// each piece has run leastRuns times.
 /// @param what name of the work in the reports
 /// @returns one timing for each piece
 /// @throws UsageError if the rules ask for less than one run; Cancelled as soon as a piece checks its progress
@@ -66,19 +66,20 @@ std::vector<Timing> timeWorks(std::span<const TimedWork> works, const TimingRule
 struct TimedPlans {
     const Plan& run;
     const Plan* reference = nullptr;
-    /// Whether the plans take turns, the reference first. Should be false if the weights of both do not fit in memory
-    /// together, because each turn would then load weights, and that time would count.
+    /// Whether the runs of the two plans alternate, beginning with the reference. It should be false if the weights of
+    /// both plans do not fit in memory together, because each change of plan would then load weights within the timed
+    /// run.
     bool takeTurns = true;
 };
 
-/// Rules of the generation latency as AMP defines it (resources/manual/evaluation.md, Latency): batch 1, KV cache,
-/// greedy decoding, EOS ignored. The pass over the prompt and all generation steps are timed.
+/// Rules for measuring generation latency, as defined by AMP (resources/manual/evaluation.md, Latency): batch size 1,
+/// KV cache, greedy decoding, EOS ignored. The pass over the prompt and all generation steps are timed.
 struct LatencyRules {
     int promptTokens = 12;
     int newTokens = 128;
-    int warmup = 10; ///< runs that are not counted; with 0, the first counted run includes converting the weights
+    int warmup = 10; ///< runs that are not counted; with 0, the first counted run also converts weights
     int runs = 20;
-    std::vector<int> text = {}; ///< tokens that the prompt is taken from (firstTokens()); empty = ordinaryTokens()
+    std::vector<int> text = {}; ///< tokens for the prompt (firstTokens()); empty = ordinaryTokens()
     Clock clock = steadyClock();
 };
 
@@ -86,7 +87,7 @@ struct Latency {
     LatencyRules rules;
     Timing run;
     std::optional<Timing> reference;
-    std::optional<Speedup> speedup; ///< if there is a reference
+    std::optional<Speedup> speedup; ///< only set if there is a reference
 
     /// New tokens per second of the median run.
     double tokensPerSecond(const Timing& of) const { return rules.newTokens / of.median(); }
@@ -97,11 +98,11 @@ struct Latency {
 Latency generationLatency(const Model& model, const TimedPlans& plans, const LatencyRules& rules,
                           const Progress& progress = {});
 
-/// Random tokens, always the same ones: an input for runs whose content does not matter.
-/// @param tokenizer its special tokens are not drawn; null = draws from the whole vocabulary
+/// Random tokens, the same for each call. They are an input for runs in which the content does not matter.
+/// @param tokenizer its special tokens are not drawn; null = draw from the whole vocabulary
 std::vector<int> ordinaryTokens(const ModelSpec& spec, int count, const Tokenizer* tokenizer = nullptr);
 
-/// The first `count` tokens of a text, which is repeated if it is too short. For an empty text, ordinaryTokens().
+/// The first `count` tokens of a text. A text that is too short is repeated. For an empty text, ordinaryTokens().
 std::vector<int> firstTokens(const ModelSpec& spec, const std::vector<int>& text, int count);
 
 } // namespace secateur

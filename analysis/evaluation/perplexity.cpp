@@ -35,7 +35,7 @@ void addBatch(ScoredBatches& all, const ScoredText& text, std::span<const std::s
     all.rows.push_back(std::move(rows));
 }
 
-/// 0 to count - 1 in a shuffled order that is the same on every machine.
+/// The numbers 0 to count - 1 in a shuffled order that is the same on every machine.
 std::vector<std::size_t> shuffled(std::size_t count) {
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -45,7 +45,8 @@ std::vector<std::size_t> shuffled(std::size_t count) {
     return order;
 }
 
-/// Groups of windows in shuffled order. wordPpl: a group has the windows of a page; tokenPpl: a single window.
+/// Groups of windows in shuffled order. For wordPpl, a group contains the windows of a page; for tokenPpl, a single
+/// window.
 std::vector<std::vector<std::size_t>> shuffledGroups(const ScoredText& text) {
     const std::size_t windows = text.windows.sequences.size();
     const bool byPage = text.rules.protocol == TextProtocol::wordPpl;
@@ -101,7 +102,7 @@ ScoredBatches shuffledBatches(const ScoredText& text, std::int64_t batchTokens) 
 
 std::vector<WindowLoss> rowLosses(const Model& model, const Plan& plan, const at::Tensor& x, const Batch& batch,
                                   const ScoredRows& rows, const Progress& progress) {
-    // In chunks, so that a run can be cancelled quickly even with a large vocabulary.
+    // Computed in chunks, so that a run can be cancelled quickly even if the vocabulary is large.
     constexpr std::size_t positionsAtOnce = 1024;
     std::vector<WindowLoss> losses;
     for (const std::size_t window : rows.windows)
@@ -133,11 +134,11 @@ std::vector<WindowLoss> rowLosses(const Model& model, const Plan& plan, const at
 
 namespace {
 
-/// Loss of a window or a page.
+/// The loss of a window or of a page.
 struct LossShare {
     double nats = 0;
-    double weight = 0;     ///< predicted tokens or words
-    std::size_t index = 0; ///< of the window or page in the text
+    double weight = 0;     ///< number of predicted tokens or words
+    std::size_t index = 0; ///< index of the window or page in the text
 };
 
 /// The losses of the windows (wordPpl: pages), in the order of the text.
@@ -160,8 +161,8 @@ struct MeanWithError {
     double standardError = 0;
 };
 
-/// Sum of losses divided by sum of weights, with the standard error of this ratio. With equal weights it is the
-/// standard error of a mean.
+/// The sum of losses divided by the sum of weights, with the standard error of this ratio. If all weights are equal,
+/// this is the standard error of a mean.
 MeanWithError ratio(const std::vector<LossShare>& shares) {
     double nats = 0;
     double weight = 0;

@@ -18,13 +18,14 @@ namespace secateur {
 
 namespace {
 
-/// Waits until the device has finished. It runs asynchronously, but reading a number waits for all earlier operations.
+/// Waits until the device has finished. The device runs asynchronously, but reading a number waits for all earlier
+/// operations.
 void waitFor(const at::Tensor& values) {
     if (!values.device().is_cpu())
         values.flatten().narrow(0, 0, 1).to(at::kCPU);
 }
 
-/// Reads the clock at the beginning of each layer, after its attention, and at its end.
+/// Reads the clock at the beginning of each layer, after its attention sublayer and at its end.
 class SublayerWatch : public LayerObserver {
 public:
     SublayerWatch(const Plan& plan, const Clock& clock)
@@ -81,7 +82,7 @@ public:
         m_watched.push_back(watch.seconds());
     }
 
-    /// Mean over the passes that were timed by sublayer. @param timing of the same passes, without warm-up
+    /// Mean over the passes that were timed by sublayer. @param timing timing of these passes, without warm-up
     SublayerSeconds meanSeconds(const Timing& timing, int warmup) const {
         SublayerSeconds mean = SublayerWatch(m_plan, m_clock).seconds();
         const auto timed = std::span(m_watched).subspan(static_cast<std::size_t>(warmup));
@@ -97,8 +98,8 @@ public:
     }
 
 private:
-    /// If a layer has no MLP, its time after attention is for adding the attention update to the stream, and is moved
-    /// to attention. The time of a layer without attention and MLP becomes part of SublayerSeconds::rest.
+    /// If a layer has no MLP, the time after its attention is spent on adding the attention update to the stream. It is
+    /// counted as attention. The time of a layer without attention and MLP is counted in SublayerSeconds::rest.
     void moveEmptySublayers(SublayerSeconds& seconds) const {
         for (std::size_t layer = 0; layer < seconds.mlp.size(); ++layer) {
             const LayerMask& mask = m_plan.mask().layer(static_cast<int>(layer));
@@ -114,7 +115,7 @@ private:
     const Plan& m_plan;
     const Batch& m_batch;
     const Clock& m_clock;
-    std::vector<SublayerSeconds> m_watched; ///< one for each pass, warm-up included
+    std::vector<SublayerSeconds> m_watched; ///< one for each pass, including warm-up
 };
 
 Prefill timeLength(const Model& model, const TimedPlans& plans, const PrefillRules& rules, const Batch& batch,
@@ -188,15 +189,17 @@ std::vector<int> defaultLengths(const ModelSpec& spec) {
 
 std::int64_t passBytes(const ModelSpec& spec, int tokens) {
     constexpr std::int64_t numberBytes = 4;
-    constexpr std::int64_t streams = 4; // input, normalised input, update, sum
+    constexpr std::int64_t streams = 4; // the input, the normalised input, the update and the sum
     const std::int64_t logits = spec.family == Family::decoder ? spec.vocab : 0;
     std::int64_t widest = 0;
     for (const LayerSpec& layer : spec.layers) {
         const std::int64_t heads = std::int64_t{layer.heads} * layer.headDim;
         const std::int64_t groups = std::int64_t{layer.kvHeads} * layer.headDim;
-        // Queries, keys and values, twice: as projected, and arranged by head. Then the heads' contexts.
+        // Queries, keys and values are stored twice: as projected, and arranged by head. The contexts of the heads are
+        // added.
         widest = std::max(widest, 2 * (heads + 2 * groups) + heads);
-        // The MLP needs memory for all tokens only if its output is normalised; otherwise it runs on a few at a time.
+        // The MLP needs memory for all tokens only if its output is normalised. Otherwise it runs on a few tokens at a
+        // time.
         if (spec.normPlace == NormPlace::sandwich)
             widest = std::max(widest, std::int64_t{layer.ffn} * (spec.gatedMlp ? 3 : 2) + spec.hidden);
     }
@@ -229,7 +232,7 @@ std::vector<Prefill> prefillTimes(const Model& model, const TimedPlans& plans, c
 double latencySeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const LatencyRules& rules,
                       double stepSeconds) {
     const RunSize prompt{rules.promptTokens, rules.promptTokens, 1};
-    // Even a short prompt takes at least as long as one step of generation, because all weights are read.
+    // Even for a short prompt, a pass takes at least as long as one generation step, because all weights are read.
     const double begun = std::max(stepSeconds, runSeconds(speed, spec, mask, prompt));
     return (rules.warmup + rules.runs) * (begun + rules.newTokens * stepSeconds);
 }

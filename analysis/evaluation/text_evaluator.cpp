@@ -20,9 +20,9 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// Number of masks whose losses are kept, so that undoing an edit does not need a new run.
+/// Number of masks whose losses are stored, so that undoing an edit needs no new run.
 constexpr std::size_t mostRuns = 32;
-/// Maximum time of a batch of the dense model, as a share of groupSeconds: in the first group, a batch runs twice, with
+/// Maximum time of a batch of the dense model, as a share of groupSeconds. In the first group a batch runs twice: with
 /// the dense model and under the mask.
 constexpr double batchShare = 0.5;
 
@@ -33,8 +33,8 @@ double secondsSince(SteadyClock::time_point begin) {
 /// The losses under one mask.
 struct MaskRun {
     StreamCache::Mask mask;
-    std::vector<double> shares;     ///< operationShares()
-    std::vector<WindowLoss> losses; ///< one for each window of the text; with 0 tokens if not scored yet
+    std::vector<double> shares;     ///< result of operationShares()
+    std::vector<WindowLoss> losses; ///< one for each window of the text; with 0 tokens if it is not scored yet
     std::size_t done = 0;           ///< number of batches that are scored
 };
 
@@ -153,7 +153,7 @@ private:
         return found == m_runs.end() ? nullptr : &*found;
     }
 
-    /// The run of a mask, new if there is none. It becomes the most recent one.
+    /// The run of a mask, a new one if there is none. It becomes the first of m_runs.
     MaskRun& runOf(const PruningMask& mask) {
         if (mask == *m_dense.mask)
             return m_dense;
@@ -172,7 +172,7 @@ private:
         return timely < static_cast<double>(most) ? static_cast<std::int64_t>(timely) : most;
     }
 
-    /// Expected seconds of a batch under a mask, from the layer at which its run can resume.
+    /// Expected seconds of a batch under a mask, beginning at the layer at which its run can resume.
     double seconds(const MaskRun& run, std::size_t batch) const {
         const int first = m_streams->resumeLayer(batch, *run.mask, needsDense(run, batch));
         return run.shares[static_cast<std::size_t>(first)] * m_secondsPerToken *
@@ -191,8 +191,8 @@ private:
         return sum;
     }
 
-    /// Index of the batch after the next group. A group has as many blocks as fit groupSeconds, at least one. If every
-    /// group has to read the weights again, groups double in size.
+    /// Index of the batch after the next group. A group has as many blocks as fit groupSeconds, but at least one. If
+    /// every group has to read the weights again, each group is twice as long as the previous one.
     std::size_t groupEnd(const MaskRun& run, bool isResident) const {
         double sum = 0;
         std::size_t end = run.done;
@@ -209,7 +209,7 @@ private:
         return end;
     }
 
-    /// @returns the lowest layer that ran
+    /// Runs batches up to the index `end`. @returns the lowest layer that ran
     int runTo(std::size_t end, MaskRun& run, const Plan& plan) {
         int lowest = m_layers;
         while (run.done < end) {
@@ -230,8 +230,8 @@ private:
         return lowest;
     }
 
-    /// Updates the speed, a mean over the dense model's batches. The first batch is left out, because weights are
-    /// converted in it.
+    /// Updates the speed, a mean over the batches of the dense model. The first batch is left out, because it converts
+    /// the weights.
     void addTime(double seconds, double tokens, bool isFirst) {
         if (isFirst)
             return;
@@ -257,7 +257,7 @@ private:
         walk.finished = [&](std::size_t i, const at::Tensor& x) {
             const std::size_t batch = first + i;
             const auto losses = rowLosses(m_model, plan, x, m_all.batches[batch], m_all.rows[batch], progress);
-            m_model.checkFiles(); // before anything is kept
+            m_model.checkFiles(); // checked before any loss is stored
             for (const WindowLoss& loss : losses)
                 run.losses[loss.index] = loss;
             ++run.done;
@@ -292,7 +292,7 @@ private:
     bool m_isAlone;
     MaskRun m_dense;
     std::shared_ptr<const Plan> m_densePlan;
-    std::list<MaskRun> m_runs; ///< the most recent first
+    std::list<MaskRun> m_runs; ///< the most recent run first
     ScoredBatches m_all;       ///< result of shuffledBatches()
     std::optional<StreamCache> m_streams;
     double m_secondsPerToken = 0; ///< speed of the dense model

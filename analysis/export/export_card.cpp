@@ -20,7 +20,7 @@ namespace secateur {
 
 namespace {
 
-/// One row of a batch without padding.
+/// A row of a batch as a batch without padding.
 Batch rowOf(const Batch& batch, int row) {
     const auto begin = batch.ids.begin() + std::int64_t{row} * batch.positions;
     return {1, batch.positions, {begin, begin + batch.positions}, {}, {}, {}};
@@ -60,7 +60,7 @@ std::string provenanceText(const MaskRecord& record) {
     return text.empty() ? "The mask does not state how it was made.\n" : text;
 }
 
-/// Length of the YAML metadata block at the beginning, between two lines of dashes; 0 if there is none.
+/// Length of the YAML metadata block at the beginning of a text, between two lines of dashes; 0 if there is none.
 std::size_t metadataLength(std::string_view text) {
     constexpr std::string_view line = "---\n";
     if (!text.starts_with(line))
@@ -109,7 +109,7 @@ LogitDifference compareLogits(const Model& first, const Plan& plan, const Model&
     LogitDifference difference;
     difference.tokens = static_cast<int>(batch.tokens());
     const bool reads = first.spec().family == Family::encoder || first.has(-1, WeightName::lmHead);
-    for (int row = 0; row < batch.rows; ++row) { // the logits of all rows would take much memory
+    for (int row = 0; row < batch.rows; ++row) { // row by row, because the logits of all rows would take much memory
         const Batch one = rowOf(batch, row);
         const at::Tensor own = x.narrow(0, row, 1);
         const at::Tensor others = y.narrow(0, row, 1);

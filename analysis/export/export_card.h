@@ -28,25 +28,25 @@ std::string sentence(const LogitDifference& verified);
 /// with a fixed seed.
 Batch probeTokens(const ModelSpec& spec);
 
-/// Runs both models side by side, one layer at a time, and compares their logits. Encoders: the scores of the classes,
-/// or the pooled output. A decoder without LM head: the residual streams after the last layer.
-/// @param plan of first.runner() @param otherPlan of second.runner(); both models have the same spec
+/// Runs both models, one layer at a time, and compares their logits. For encoders, compares the class scores or the
+/// pooled output; for a decoder without LM head, the residual streams after the last layer.
+/// @param plan plan of first.runner() @param otherPlan plan of second.runner(); both models must have the same spec
 LogitDifference compareLogits(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
                               const Batch& batch, const Progress& progress);
 
 /// The content of an exported model's card.
 struct ExportFacts {
-    const ModelCard& source; ///< with its fingerprint
+    const ModelCard& source; ///< must contain the fingerprint
     const MaskRecord& record;
     std::string_view target;           ///< ExportTarget::name
-    LogitDifference verified;          ///< between the source under the mask and the reopened export
+    LogitDifference verified;          ///< difference between the source under the mask and the reopened export
     std::vector<std::string> measured; ///< sentences on the quality of the masked model; may be empty
-    std::string_view maskFile;         ///< name of the mask file beside the checkpoint
-    std::string_view version;          ///< of Secateur
+    std::string_view maskFile;         ///< name of the mask file next to the checkpoint
+    std::string_view version;          ///< version of Secateur
 };
 
-/// The card in Markdown.
-/// @param sourceCard card of the source, which follows the new one; its YAML metadata block stays at the top
+/// The model card in Markdown.
+/// @param sourceCard card of the source. It follows the new card; its YAML metadata block stays at the beginning
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard);
 
 } // namespace secateur

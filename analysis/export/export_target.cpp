@@ -20,7 +20,7 @@ namespace {
 using Layers = std::vector<int>;
 using Reasons = std::vector<std::string>;
 
-/// "layer 3", "layers 3, 7 and 28", "layers 0, 1, 2, 3 and 26 more"
+/// Layers as text: "layer 3", "layers 3, 7 and 28", "layers 0, 1, 2, 3 and 26 more".
 std::string named(const Layers& layers) {
     if (layers.size() == 1)
         return fmt::format("layer {}", layers.front());
@@ -64,7 +64,7 @@ public:
         : m_mask(mask)
         , m_spec(spec) {}
 
-    /// Layers of which a condition holds.
+    /// The layers for which a condition holds.
     Layers layers(const std::function<bool(const CutLayer&)>& holds) const {
         Layers found;
         for (int index = 0; index < m_spec.layerCount(); ++index)
@@ -73,7 +73,7 @@ public:
         return found;
     }
 
-    /// Adds "layers 3 and 7: SENTENCE" if the condition holds of any layer.
+    /// If the condition holds for any layer, adds the reason "layers 3 and 7: SENTENCE".
     void refuse(Reasons& reasons, const std::function<bool(const CutLayer&)>& holds, std::string_view sentence) const {
         if (const Layers found = layers(holds); !found.empty())
             reasons.push_back(fmt::format("{}: {}", named(found), sentence));
@@ -119,8 +119,8 @@ void refuseZeroedBypass(const MaskedModel& model, Reasons& reasons) {
         "itself");
 }
 
-/// Whether the architecture's configuration in transformers states the head size, so that it does not follow from the
-/// number of heads.
+/// Whether the configuration of the architecture in transformers states the head size. If not, the head size follows
+/// from the number of heads.
 bool statesHeadSize(const ModelSpec& spec) {
     static constexpr std::array known{"llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3"};
     return std::ranges::find(known, spec.architecture) != known.end();
@@ -150,7 +150,7 @@ void refuseGguf(Reasons& reasons, std::string_view format) {
         reasons.emplace_back("the source is a GGUF, which has no Hugging Face configuration and tokenizer");
 }
 
-/// [kvHeads] the number of query heads that each KV group of a layer keeps.
+/// For each KV group of a layer, the number of query heads that it keeps: [kvHeads].
 using Counts = std::vector<int>;
 
 bool mustKeepEqualGroups(const LayerMask& mask, const LayerSpec& spec) {
@@ -173,7 +173,8 @@ struct LegalCounts {
     Counts counts;
 };
 
-/// For each group, 0 or `wanted`, whichever is nearer to its count and allowed; nullopt if neither is for some group.
+/// For each KV group, 0 or `wanted`, whichever is closer to its count and allowed. Empty if neither is allowed for a
+/// group.
 std::optional<LegalCounts> nearestCounts(const Counts& counts, int wanted, LegaliseBy by) {
     LegalCounts choice;
     for (const int count : counts) {
@@ -191,7 +192,7 @@ std::optional<LegalCounts> nearestCounts(const Counts& counts, int wanted, Legal
 
 Counts nearestLegal(const Counts& counts, int perGroup, LegaliseBy by) {
     LegalCounts best{std::numeric_limits<int>::max(), counts};
-    // Tries large numbers first, so that of equally small changes the one that keeps more heads is chosen.
+    // Tries large numbers first. Of equally small changes, the one that keeps more heads is then chosen.
     for (int wanted = perGroup; wanted >= 1; --wanted)
         if (const auto choice = nearestCounts(counts, wanted, by); choice && choice->changes < best.changes)
             best = *choice;

@@ -15,12 +15,12 @@
 
 namespace secateur {
 
-/// The mask of an export, and its destination.
+/// The mask of an export, and the place where the export is written.
 struct ExportRequest {
     MaskRecord record;
-    std::string path;                       ///< a file for a GGUF in one piece, else a folder
+    std::string path;                       ///< a file for a GGUF in one piece; otherwise a folder
     bool mayReplace = false;                ///< whether files of an earlier export may be replaced
-    std::vector<std::string> measured = {}; ///< sentences for the card: quality of the masked model
+    std::vector<std::string> measured = {}; ///< sentences about the quality of the masked model, for the card
 };
 
 struct ExportedFile {
@@ -29,18 +29,18 @@ struct ExportedFile {
 };
 
 struct ExportResult {
-    std::string target; ///< ExportTarget::id
-    std::string layout; ///< ExportLayout::id
+    std::string target; ///< id of the target
+    std::string layout; ///< id of the layout
     std::string path;
     std::vector<ExportedFile> files;
-    LogitDifference verified;         ///< between the source under the mask and the reopened export
+    LogitDifference verified;         ///< difference between the source under the mask and the reopened export
     std::vector<std::string> leftOut; ///< names of files in the source's folder that were not copied
     std::vector<std::string> warnings;
     double writeSeconds = 0;
     double verifySeconds = 0;
 };
 
-/// The layout in which a written checkpoint is opened again.
+/// The layout in which an exported checkpoint is opened again.
 struct ExportLayout {
     std::string_view id; ///< "native": names and shapes of the source's own architecture
     ModelSpec spec;
@@ -48,20 +48,21 @@ struct ExportLayout {
 
 struct ExportTarget;
 
-/// The functions of a target. Both are needed: every written checkpoint is reopened and compared with the source.
+/// The functions of a target. Both are required, because every checkpoint is reopened and compared with the source.
 struct ExportWriter {
-    /// Writes the checkpoint, whole or not at all. @throws Error; Cancelled
+    /// Writes the checkpoint. Writes all files or none. @throws Error; Cancelled
     ExportResult (&write)(const ExportTarget& target, const Model& source, const ExportRequest& request,
                           const Progress& progress);
     /// The layout that write() gives a checkpoint.
     ExportLayout (&layoutOf)(const ModelSpec& source, const PruningMask& mask);
 };
 
-/// Returns the reasons, as sentences, why a model under a mask cannot be exported in some form; none = it can.
+/// Returns the reasons, as sentences, why a model under a mask cannot be exported to a target. Empty = it can be
+/// exported.
 /// @param format id of the source's format
 using ExportReasons = std::vector<std::string>(const PruningMask& mask, const ModelSpec& spec, std::string_view format);
 
-/// One row of the table of export targets (backends/export/export_targets.h).
+/// A row of the table of export targets (backends/export/export_targets.h).
 struct ExportTarget {
     std::string_view id;
     std::string_view name;    ///< "compact GGUF"
@@ -71,39 +72,40 @@ struct ExportTarget {
     std::optional<ExportWriter> writer = {}; ///< absent = not available yet
 };
 
-ExportReasons maskedReasons;      ///< source's format: cut weights are 0, all shapes stay
-ExportReasons compactGgufReasons; ///< GGUF with numbers of heads and neurons for each layer
-ExportReasons nativeReasons;      ///< smaller tensors in the model's own architecture
-ExportReasons deciLmReasons;      ///< DeciLM, whose layers may lack sublayers and differ in KV heads and width
-ExportReasons remoteCodeReasons;  ///< Hugging Face with its own Python code
-ExportReasons paddedReasons;      ///< layers padded with zeros to the widest one
+ExportReasons maskedReasons;      ///< for the source's own format: cut weights are 0, shapes are unchanged
+ExportReasons compactGgufReasons; ///< for GGUF with numbers of heads and neurons per layer
+ExportReasons nativeReasons;      ///< for smaller tensors in the model's own architecture
+ExportReasons deciLmReasons;      ///< for DeciLM, whose layers may lack sublayers and differ in KV heads and width
+ExportReasons remoteCodeReasons;  ///< for Hugging Face with its own Python code
+ExportReasons paddedReasons;      ///< for layers that are padded with zeros to the widest layer
 
-/// @param table targets; the error's hint suggests one that can hold the mask
+/// Checks that a target can hold a mask. @param table all targets; the hint of the error suggests one that can
 /// @throws Error with the first reason why the target cannot hold the mask, or if the target is not available yet
 void checkExport(const ExportTarget& target, std::span<const ExportTarget> table, const PruningMask& mask,
                  const ModelSpec& spec, std::string_view format);
 
-/// The first available target that can hold the mask; nullptr when there is none.
+/// The first available target that can hold the mask; null if there is none.
 const ExportTarget* firstExportTarget(std::span<const ExportTarget> table, const PruningMask& mask,
                                       const ModelSpec& spec, std::string_view format);
 
-/// How legalised() may change a mask: by cutting more heads, by keeping heads that it cuts, or both.
+/// How legalised() may change a mask: by cutting more heads, by keeping heads that are cut, or by both.
 enum class LegaliseBy { either, cutting, keeping };
 
-/// A mask for runtimes that need equally many query heads in all KV groups of a layer, and its differences from the
-/// given mask. Of layers that share their weights only the first is listed.
+/// A mask in which all KV groups of a layer have equally many query heads, and its differences from the original mask.
+/// Of layers that share their weights, only the first is listed.
 struct LegalMask {
     PruningMask mask;
-    std::vector<HeadId> cut;  ///< heads that only this mask cuts
-    std::vector<HeadId> kept; ///< heads that only the given mask cuts
+    std::vector<HeadId> cut;  ///< heads that are cut by this mask only
+    std::vector<HeadId> kept; ///< heads that are cut by the original mask only
 };
 
-/// Whether all KV groups of a layer that keep any of their query heads keep the same number. Layers that have no heads,
-/// drop their attention or bypass queries and keys satisfy this.
+/// Whether all KV groups of a layer that keep any query heads keep the same number. This is true for layers that have
+/// no heads, drop their attention or bypass queries and keys.
 bool keepsEqualGroups(const LayerMask& mask, const LayerSpec& spec);
 
-/// The mask that satisfies keepsEqualGroups() in all layers and differs from the given one in the fewest heads; of
-/// several, one that keeps the most heads. In a group, the first cut heads are kept, or the last kept heads are cut.
+/// The mask that satisfies keepsEqualGroups() in all layers and differs from the original in the fewest heads. Of
+/// several such masks, one that keeps the most heads. In a group, the first cut heads are restored, or the last kept
+/// heads are cut.
 LegalMask legalised(const PruningMask& mask, const ModelSpec& spec, LegaliseBy by = LegaliseBy::either);
 
 } // namespace secateur

@@ -84,7 +84,7 @@ std::string histogramCsv(const Figure& figure) {
     return csv;
 }
 
-/// One line per unit; if the figure has a mask, the column "kept" is 1 or 0.
+/// CSV with a line for each unit. If the figure has a mask, the column "kept" is 1 or 0.
 std::string unitsCsv(const Figure& figure) {
     const FigureSeries& points = figure.series.front();
     std::vector<std::string> header{"layer"};
@@ -118,7 +118,7 @@ std::string scatterCsv(const Figure& figure) {
     return csv;
 }
 
-/// The largest magnitude of a series, for choosing its axis.
+/// The largest magnitude of the values of a series, by which its axis is chosen.
 double largestMagnitude(const FigureSeries& series) {
     const auto [least, greatest] = finiteRange(series.values);
     return std::max(std::abs(least), std::abs(greatest));
@@ -132,7 +132,7 @@ void useRightAxisForUnlikeSizes(Figure& figure) {
     }
 }
 
-/// The common prefix of all labels, up to a comma or the end of one of them; may be empty.
+/// The common prefix of all labels, up to a comma or the end of a label. It may be empty.
 std::string sharedLabel(const std::vector<std::string>& labels) {
     std::string shared = labels.front();
     for (const std::string& label : labels) {
@@ -146,7 +146,7 @@ std::string sharedLabel(const std::vector<std::string>& labels) {
     return shared.find_first_not_of(", ") == std::string::npos ? std::string() : shared;
 }
 
-/// The label of an axis: the common prefix of its lines' labels. The rest of the labels is in the legend.
+/// The label of an axis: the common prefix of the labels of its lines. The legend shows the rest of each label.
 std::string axisLabelOf(const std::vector<FigureSeries>& series, bool right) {
     std::vector<std::string> labels;
     for (const FigureSeries& line : series)
@@ -184,7 +184,7 @@ FigureSeries seriesOf(const MetricResult& result) {
     return series;
 }
 
-/// One result for each prefix length; the result itself if it has no lengths.
+/// One result for each prefix length. If the result has no prefix lengths, the result itself.
 std::vector<MetricResult> overLengths(const MetricResult& result) {
     if (result.overLengths.size() < 2)
         return {result};

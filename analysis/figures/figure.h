@@ -18,12 +18,12 @@ namespace secateur {
 enum class FigureKind {
     heatMap,
     series,
-    bands,     ///< distribution of the values at each position: one series per quantile, from minimum to maximum
-    histogram, ///< one series: the counts of the bins
-    scatter,   ///< points, coloured by FigureSeries::shades or else by series
+    bands,     ///< the distribution of values at each position: one series per quantile, from minimum to maximum
+    histogram, ///< one series with the counts of the bins
+    scatter,   ///< points, coloured by FigureSeries::shades or, if there are none, by series
 };
 
-/// The ends of an axis.
+/// The lower and the upper end of an axis.
 struct AxisRange {
     double lower = 0;
     double upper = 1;
@@ -38,7 +38,7 @@ struct FigureAxis {
                                       ///< names of the classes; empty = the values are numbers
 };
 
-/// Half the length of a whisker in standard errors.
+/// Half the length of a whisker, in standard errors.
 inline constexpr double whiskerErrors = 2;
 
 /// The unit of a point: a head, KV group or neuron of a layer, or a whole layer (index 0).
@@ -48,12 +48,12 @@ struct FigureUnit {
     auto operator<=>(const FigureUnit&) const = default;
 };
 
-/// A line of a series figure, a quantile of bands, the counts of a histogram, or points of a scatter. In the first two,
-/// the index of a value is its x (the layer).
+/// A series of values: a line of a series figure, a quantile of bands, the counts of a histogram, or points of a
+/// scatter. In lines and quantiles, the index of a value is its x coordinate (the layer).
 struct FigureSeries {
     std::string label;
-    std::vector<double> values; ///< NaN = a gap
-    std::vector<double> errors; ///< standard errors, 0 = exact; or empty
+    std::vector<double> values; ///< NaN = no value
+    std::vector<double> errors; ///< standard error of each value, 0 = exact; empty = all are exact
     bool rightAxis = false;
     std::vector<bool> notSeparated{};  ///< whether the value's rank among the others is uncertain; or empty
     std::vector<double> positions{};   ///< scatter: x of each value
@@ -65,7 +65,7 @@ struct FigureSeries {
     bool isHollow = false;             ///< scatter: the points are drawn as rings
 };
 
-/// All data of a picture, independent of how it is drawn: the window, `plot` and reports draw it alike.
+/// The data of a picture, independent of how it is drawn. The window, `plot` and reports draw the same picture.
 struct Figure {
     FigureKind kind = FigureKind::heatMap;
     std::string title;
@@ -79,17 +79,17 @@ struct Figure {
     std::optional<PruningMask> mask{}; ///< heat map of heads or KV groups, series, bands: the mask whose cuts are marked
     std::vector<FigureSeries> series;
     std::vector<double> edges; ///< histogram: edges of the bins along x, one more than counts
-    std::string unit;          ///< scatter: kind of the points' units, "head"; empty = layers
+    std::string unit;          ///< scatter: name of the units, "head"; empty = layers
     std::string note;          ///< scatter: a line of text above the axes
     std::string caption;       ///< model, metric and data, in a sentence
-    std::string command;       ///< the command line that draws it again
+    std::string command;       ///< the command line that draws the figure
 };
 
-/// "gate-norm per head, fold_norm (nats)": the label of an axis that shows a result.
+/// The label of an axis that shows a result: "gate-norm per head, fold_norm (nats)".
 std::string axisLabel(const MetricResult& result);
-/// "gate-norm of SmolLM2 (llama, 30 layers, 9 heads, 3 KV heads)."
+/// The caption of a figure: "gate-norm of SmolLM2 (llama, 30 layers, 9 heads, 3 KV heads)."
 std::string figureCaption(const ModelCard& model, const std::string& what);
-/// "head", "KV group", "neuron"; empty for layers.
+/// The name of the units of a scope: "head", "KV group", "neuron"; empty for layers.
 std::string unitLabel(Scope scope);
 
 /// "colours=viridis:scale=auto:clip=1": a colour scale as options of a figure.
@@ -106,10 +106,12 @@ Figure headMap(const ModelCard& model, const MetricResult& result, const ColourS
 /// axis. @param scale of both axes; `automatic` is decided for each
 Figure layerSeries(const ModelCard& model, std::span<const MetricResult> results, ScaleKind scale);
 
-/// "estimates for 12 of 40 layers; 7 not yet separated". Empty if all values are exact. @param figure of kind series
+/// The estimates in a figure as text: "estimates for 12 of 40 layers; 7 not yet separated". Empty if all values are
+/// exact. @param figure figure of kind series
 std::string estimatesIn(const Figure& figure);
 
-/// Percentiles of each layer's values in a figure of kind bands: minimum, maximum, median and three bands around it.
+/// The percentiles of each layer's values in a figure of kind bands: minimum, maximum, median and three pairs around
+/// it.
 inline constexpr std::array<double, 9> bandPercents{0, 1, 10, 25, 50, 75, 90, 99, 100};
 
 /// Distribution of a neuron metric in each layer. @param quantiles [layers, bandPercents]; NaN = no value
@@ -117,7 +119,7 @@ Figure neuronBands(const ModelCard& model, const MetricResult& result, const Mat
 /// Distribution of a neuron metric in one layer. @param layer below the number of layers
 Figure neuronHistogram(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic);
 
-/// The numbers behind a figure as RFC 4180 CSV with one header line.
+/// The values of a figure as CSV (RFC 4180) with one header line.
 std::string toCsv(const Figure& figure);
 
 } // namespace secateur

@@ -24,8 +24,7 @@ namespace secateur {
 
 namespace {
 
-/// The result that a key names; its result id may be in the form for file names (resources/manual/formats.md, Result
-/// ids).
+/// The result with this key. The key may be in the form for file names (resources/manual/formats.md, Result ids).
 MetricResult namedResult(const Session& session, const std::string& text) {
     ResultKey key = parseResultKey(text);
     std::set<std::string> known;
@@ -192,7 +191,7 @@ Figure rankDifferences(const Session& session, const FigureOptions& options) {
                              namedResult(session, options.at("y")));
 }
 
-/// @throws UsageError unless the model has this head
+/// Checks that the model has this head. @throws UsageError if not
 void checkHead(const ModelSpec& spec, HeadId id) {
     const auto [layer, head] = id;
     if (layer < 0 || layer >= spec.layerCount())
@@ -201,7 +200,7 @@ void checkHead(const ModelSpec& spec, HeadId id) {
         throw UsageError(fmt::format("layer {} has heads 0 to {}", layer, heads - 1), headName(layer, head));
 }
 
-/// Runs a prompt and reads the map of one head.
+/// Runs a prompt and draws the attention map of one head.
 Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
     const HeadId id{static_cast<int>(optionNumber(options, "layer")), static_cast<int>(optionNumber(options, "head"))};
     checkHead(inputs.model->spec(), id);
@@ -216,7 +215,7 @@ Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
                            coloursOf(options, scalesOfAxes));
 }
 
-/// Reads a head: "9.7" is layer 9, head 7; none for an empty text. @throws UsageError
+/// Parses a head: "9.7" is layer 9, head 7. Empty for an empty text. @throws UsageError
 std::optional<HeadId> cutHead(const std::string& text) {
     if (text.empty())
         return std::nullopt;
@@ -237,8 +236,8 @@ void checkGradientChange(const FigureOptions& options) {
     cutHead(options.at("cut"));
 }
 
-/// The masks to compare. With the option `cut`: the mask, and the mask with that head cut too. Without it: the dense
-/// model, and the mask. @throws UsageError
+/// The two masks to compare. With the option `cut`, these are the mask, and the mask in which this head is cut too.
+/// Without it, the dense model and the mask. @throws UsageError
 GradientChangeRequest comparedMasks(const ModelSpec& spec, const PruningMask& mask, const FigureOptions& options) {
     GradientChangeRequest masks{mask, mask, options.at("scalarisation")};
     const std::optional<HeadId> cut = cutHead(options.at("cut"));
@@ -253,7 +252,7 @@ GradientChangeRequest comparedMasks(const ModelSpec& spec, const PruningMask& ma
     return masks;
 }
 
-/// Draws the change of the gradients on a text, measured before and after a cut.
+/// Draws the change of the gradients on a text between two masks.
 Figure gradientChanges(const TextInputs& inputs, const FigureOptions& options) {
     const ModelSpec& spec = inputs.model.spec();
     const std::optional<int> layer = layerOf(options, spec);
@@ -386,7 +385,7 @@ std::vector<MetricRequest> metricsOf(const FigureRequest& request) {
             continue;
         for (const std::string& id : split(request.options.at(std::string(option.name)), '/')) {
             std::vector<std::string> parts = split(parseResultKey(id).resultId, '.');
-            for (std::size_t i = 1; i < parts.size(); ++i) // the file form: "gate_norm.fold_norm-true"
+            for (std::size_t i = 1; i < parts.size(); ++i) // the form for file names: "gate_norm.fold_norm-true"
                 if (const std::size_t dash = parts[i].find('-'); dash != std::string::npos)
                     parts[i][dash] = '=';
             metrics.push_back(join(parts, ":"));

@@ -21,10 +21,10 @@
 
 namespace secateur {
 
-/// Values of all options of a figure, defaults included.
+/// Values of all options of a figure, including default values.
 using FigureOptions = std::map<std::string, std::string>;
 
-/// A model under a mask, and a prompt for it.
+/// A model under a mask, and a prompt to run.
 struct PromptInputs {
     std::shared_ptr<const Model> model;
     PruningMask mask;
@@ -36,16 +36,16 @@ struct PromptInputs {
 /// A model under a mask, and the sequences of a calibration text.
 struct TextInputs {
     const Model& model;
-    const Plan& plan;     ///< of model.runner(), under the requested mask
-    std::string maskName; ///< for captions; empty = dense
+    const Plan& plan;     ///< plan of model.runner() under the requested mask
+    std::string maskName; ///< name of the mask for captions; empty = dense
     std::span<const TokenSequence> sequences;
-    std::span<const int> labels = {}; ///< of a classifier: the class of each sequence; empty = not known
+    std::span<const int> labels = {}; ///< for a classifier, the class of each sequence; empty = not known
     std::int64_t batchTokens = 4096;  ///< maximum number of tokens in a batch
     Progress progress = {};
 };
 
-// One structure for each kind of input of figures, with the function that draws. `draw` is a reference, so that a row
-// without a function does not compile.
+// A structure for each kind of input that figures are drawn from. `draw` is a reference, so that a row without a
+// function does not compile.
 
 struct FromSession {
     Figure (&draw)(const Session&, const FigureOptions&);
@@ -63,26 +63,26 @@ struct FromText {
 };
 using FigureSource = std::variant<FromSession, FromPrompt, FromText>;
 
-/// One row of the figure table.
+/// A row of the figure table.
 struct FigureInfo {
     std::string_view id;
     std::string_view summary;
     std::span<const OptionInfo> options;
     FigureSource source;
-    /// Checks options beyond their types, before anything is read or run; null = no further checks.
+    /// Checks options beyond their types, before anything is read or run. Null = there is nothing to check.
     /// @throws UsageError
     void (*check)(const FigureOptions&) = nullptr;
 };
 
 std::span<const FigureInfo> allFigures();
 
-/// A requested figure.
+/// A request for a figure.
 struct FigureRequest {
     const FigureInfo* figure;
     FigureOptions options;
-    std::string text; ///< as the user wrote it: "heads:log=true"
+    std::string text; ///< the request as the user wrote it: "heads:log=true"
 };
-/// Reads "id[:key=value]..." and checks the options. @param table rows to look up the id in
+/// Parses "id[:key=value]..." and checks the options. @param table rows in which the id is searched
 /// @throws UsageError; for an unknown id it lists the known figures
 FigureRequest parseFigureRequest(std::string_view text, std::span<const FigureInfo> table = allFigures());
 

@@ -29,7 +29,7 @@ MapPyramid::Level halved(const MapPyramid::Level& level) {
     return half;
 }
 
-/// Puts matrices one below another; rows of narrower ones are filled up with NaN.
+/// Puts matrices one below another. Rows of narrower matrices are filled with NaN.
 Matrix stacked(std::span<const Matrix> parts) {
     std::size_t rows = 0;
     std::size_t columns = 0;

@@ -11,16 +11,16 @@
 
 namespace secateur {
 
-// Figures from runs of the model, alike in the window and in `plot`.
+// Figures that are made from runs of the model. The window and `plot` draw the same figures.
 
-/// A square map at full resolution and at levels of half the resolution of the level before, down to a single cell. A
-/// cell of a coarser level is the maximum of four cells of the finer one, so that thin lines stay visible. Large maps
-/// are drawn from a level with about as many cells as pixels.
+/// A square map at several resolutions: the full resolution, then half of the previous one each time, down to a single
+/// cell. A cell of a coarser level is the maximum of four cells of the finer level, so that thin lines stay visible.
+/// Large maps are drawn from the level that has about as many cells as pixels.
 class MapPyramid {
 public:
     struct Level {
         int side = 0;
-        int cells = 1;             ///< cells of the map that one cell of this level covers along an edge
+        int cells = 1;             ///< number of cells of the map, along an edge, that one cell of this level covers
         std::vector<float> values; ///< [side, side]
 
         float at(int row, int column) const {
@@ -36,12 +36,12 @@ public:
     float at(int row, int column) const { return m_levels.front().at(row, column); }
     /// The coarsest level whose cells cover at most `cells` cells of the map along an edge.
     const Level& level(double cells) const;
-    /// Positive values of the map, evenly spread over it: all of them if there are fewer than `most`, else between
+    /// Positive values of the map, evenly spread over it. All of them if there are fewer than `most`; otherwise between
     /// `most` and twice as many.
     std::vector<double> sample(std::size_t most) const;
 
 private:
-    std::vector<Level> m_levels; ///< the map first
+    std::vector<Level> m_levels; ///< the first level is the map itself
 };
 
 /// Options of the figure "attention".
@@ -53,23 +53,24 @@ struct AttentionRequest {
 std::string figureText(const AttentionRequest& request);
 
 inline constexpr int attentionSide = 256; ///< maximum number of cells along an edge of the figure
-/// Attention probabilities of one head over a text. If the text has more than attentionSide tokens, a cell shows the
-/// maximum over several tokens. @param labels of the tokens: names of rows and columns if each token has its own cell
+/// Attention probabilities of one head over a text. If the text has more than attentionSide tokens, each cell is the
+/// maximum over several tokens. @param labels texts of the tokens, which name rows and columns if each token has its
+/// own cell
 Figure attentionFigure(const std::string& modelName, HeadId head, const MapPyramid& map,
                        const std::vector<std::string>& labels, const ColourScale& scale);
 
 /// Options of the figure "gradient_change".
 struct GradientFigureRequest {
     std::optional<int> layer;
-    std::optional<HeadId> cut; ///< cut in addition to --mask; none = the mask is compared with the dense model
+    std::optional<HeadId> cut; ///< cut in addition to --mask; empty = compare the mask with the dense model
     std::string scalarisation = "auto";
     ColourScale scale;
 };
-/// "gradient_change:cut=9.7:layer=9"
+/// The request as text: "gradient_change:cut=9.7:layer=9".
 std::string figureText(const GradientFigureRequest& request);
 
-/// The change of the gradients of W_q by a cut, in one layer or in all layers, one below another.
-/// @param layer none = all @param cut name of the cut for the title: "L9.H7"
+/// The change of the gradients of W_q by a cut, in one layer or, one below another, in all layers.
+/// @param layer empty = all layers @param cut name of the cut for the title: "L9.H7"
 Figure gradientChangeFigure(const ModelCard& model, const GradientChange& change, std::optional<int> layer,
                             const std::string& cut, const ColourScale& scale);
 

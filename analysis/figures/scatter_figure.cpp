@@ -13,8 +13,9 @@ namespace secateur {
 
 namespace {
 
-/// The column that has the value of a unit. The unit's scope is the result's own or a finer one.
-/// @param result scope of the result @param unit scope of the unit @param index of the unit in its layer
+/// The column of a result that contains the value of a unit. The scope of the unit is that of the result or a finer
+/// one.
+/// @param result scope of the result @param unit scope of the unit @param index index of the unit in its layer
 std::size_t cellOf(Scope result, Scope unit, const LayerSpec& layer, std::size_t index) {
     if (result == Scope::layer)
         return 0;

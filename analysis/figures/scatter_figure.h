@@ -6,15 +6,16 @@
 
 namespace secateur {
 
-/// Two results of one model as pairs of values, one pair for each unit of the finer of their scopes: the value of a KV
-/// group or layer is repeated for each unit in it.
+/// Two results of one model as pairs of values. There is a pair for each unit of the finer scope. The value of a KV
+/// group or a layer is repeated for each unit in it.
 struct PairedResults {
     Scope scope = Scope::head;
     Matrix x; ///< [layers, units]; NaN = no such unit, or no value
     Matrix y;
 };
 
-/// @throws UsageError for a metric of heads or KV groups paired with one of neurons: neither unit contains the other
+/// Pairs two results. @throws UsageError for a metric of heads or KV groups with one of neurons, because neither unit
+/// contains the other
 PairedResults paired(const ModelSpec& spec, const MetricResult& x, const MetricResult& y);
 
 /// Options of a scatter.
@@ -29,12 +30,12 @@ struct ScatterLook {
 /// Scatter of one metric against another, coloured by layer, with their rank correlation. @throws as paired()
 Figure metricScatter(const ModelCard& model, const MetricResult& x, const MetricResult& y, const ScatterLook& look);
 
-/// Heat map of (rank by y - rank by x) / (n - 1) for n ranks, from -1 to 1; layers x heads, KV groups or one column.
-/// Rank 1 is the unit that a metric prunes first; equal values share their mean rank.
-/// @throws as paired(); UsageError for neurons too, which are too many for a heat map
+/// Heat map of (rank by y - rank by x) / (n - 1) for n ranks, from -1 to 1: layers x heads, layers x KV groups, or one
+/// column. Rank 1 is the unit that a metric prunes first. Equal values get the mean of their ranks.
+/// @throws as paired(); also UsageError for neurons, which are too many for a heat map
 Figure rankDifferenceMap(const ModelCard& model, const MetricResult& x, const MetricResult& y);
 
-/// "Spearman 0.83 · Kendall 0.65 · 270 heads"
+/// A correlation as text: "Spearman 0.83 · Kendall 0.65 · 270 heads".
 std::string correlationText(const RankCorrelation& correlation, Scope scope);
 
 } // namespace secateur

@@ -14,7 +14,8 @@ namespace secateur {
 
 namespace {
 
-/// Marks all units of dropped parts as cut, and both sublayers of a dropped block as dropped.
+/// A mask in which all units of dropped sublayers and blocks are marked as cut, and both sublayers of a dropped block
+/// as dropped.
 LayerMask expanded(LayerMask layer) {
     if (!layer.block) {
         layer.attention = AttentionCut::drop;
@@ -27,8 +28,8 @@ LayerMask expanded(LayerMask layer) {
     return layer;
 }
 
-/// How much of the attention is cut, in comparable form: keep < bypass with large alpha < bypass with small alpha <
-/// drop.
+/// How much of the attention a mask cuts, as a value that can be compared: keep < bypass with a large alpha < bypass
+/// with a small alpha < drop.
 std::pair<int, double> strength(const LayerMask& layer) {
     switch (layer.attention) {
     case AttentionCut::keep:
@@ -97,7 +98,7 @@ PruningMask byLayer(const PruningMask& a, const PruningMask& b,
     return result;
 }
 
-/// Applies `change` to the mask of a layer, in which all units of dropped parts are marked as cut.
+/// Applies `change` to the mask of a layer. All units of dropped sublayers and blocks are marked as cut in it.
 template <typename Edit>
 void edit(PruningMask& mask, int index, Edit change) {
     LayerMask layer = expanded(mask.layer(index));
@@ -121,7 +122,7 @@ void mark(std::vector<bool>& marks, const Indices& indices, bool kept) {
         marks.at(static_cast<std::size_t>(index)) = kept;
 }
 
-/// Query heads of a KV group.
+/// The query heads of a KV group.
 std::vector<int> headsOf(const LayerSpec& layer, int group) {
     const int perGroup = layer.heads / layer.kvHeads;
     std::vector<int> heads;
@@ -130,7 +131,8 @@ std::vector<int> headsOf(const LayerSpec& layer, int group) {
     return heads;
 }
 
-/// "heads 0, 4, 7-9", "head 2", or "201 of 1536 neurons" if the list would be long; empty if none is cut.
+/// The cut units as text: "heads 0, 4, 7-9", "head 2", or "201 of 1536 neurons" if the list would be long. Empty if
+/// none is cut.
 std::string cutsOf(const char* unit, const std::vector<bool>& kept) {
     constexpr std::size_t mostRanges = 16;
     std::vector<std::string> ranges;

@@ -33,14 +33,16 @@ double attentionOperations(const ModelSpec& spec, const LayerSpec& layer, const 
     const double groups = 1.0 * parts.kvHeads * layer.headDim;
     if (parts.attention == AttentionKind::valueOnly)
         return 2 * hidden * (groups + heads);
-    // Mean number of positions that a token sees, itself included: about half of the sequence, or fewer with a window.
+    // Mean number of positions that a token sees, including itself. It is about half of the sequence, or less with a
+    // window.
     const double length = positions;
     const double window = layer.window > 0 ? std::min<double>(layer.window, length) : length;
     const double visible = window - window * (window - 1) / (2 * length);
     return 2 * hidden * (2 * heads + 2 * groups) + 4 * heads * visible;
 }
 
-/// For each layer, the operations from that layer to the LM head. -> [layers + 1]; the last is the LM head alone.
+/// For each layer, the operations from that layer up to the LM head: [layers + 1]. The last element is the LM head
+/// alone.
 std::vector<double> operationsFrom(const ModelSpec& spec, const PruningMask& mask, int positions) {
     std::vector<double> sums{lmHeadOperations(spec)};
     for (int layer = spec.layerCount() - 1; layer >= 0; --layer)
@@ -49,18 +51,18 @@ std::vector<double> operationsFrom(const ModelSpec& spec, const PruningMask& mas
     return sums;
 }
 
-/// Parts of a layer's weights, each with one rule for what a mask keeps of it. "By head" and "by KV head": the share of
-/// the kept heads.
+/// Parts of a layer's weights. Each part has one rule for how much of it a mask keeps. "By head" and "by KV head" mean
+/// the share of the kept heads.
 enum class PricedPart {
     query,      ///< by head: rows of q and its bias
     key,        ///< by KV head
     value,      ///< by KV head
-    output,     ///< by head: columns of o; of a linear attention the whole matrix
-    outputBias, ///< kept with the sublayer, even without heads
+    output,     ///< by head: columns of o; the whole matrix of a linear attention
+    outputBias, ///< kept with the sublayer, even if no head is kept
     headNorms,
     attentionNorm,
     attentionPostNorm,
-    neurons, ///< by neuron: rows of gate and up and their biases, columns of down
+    neurons, ///< by neuron: rows of gate and up with their biases, and columns of down
     downBias,
     mlpNorm,
     mlpPostNorm,
@@ -127,7 +129,7 @@ std::int64_t elementsOf(const ModelSpec& spec, int layer, WeightName which) {
     return elements;
 }
 
-/// @param averageBytes size of a number in weights whose stored size is not known
+/// @param averageBytes bytes per number in weights whose stored size is not known
 LayerSizes sizesOf(const ModelSpec& spec, int layer, const StoredBytes& storedBytes, double averageBytes) {
     LayerSizes sizes;
     for (const PartOfWeight& item : partsOfWeights) {
@@ -145,7 +147,7 @@ Size shareOf(const Size& whole, int kept, int all) {
     return {whole.elements * kept / all, whole.bytes * kept / all};
 }
 
-/// The kept weights of a layer, by the rules in the comment of PriceList.
+/// The weights of a layer that a mask keeps, by the rules in the comment of PriceList.
 Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSpec& layer, NormPlace place) {
     if (!parts.block)
         return {};
@@ -176,7 +178,7 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
     return left;
 }
 
-/// Units and weights kept under one mask.
+/// Units and weights that a mask keeps.
 struct Inventory {
     int heads = 0;
     int kvHeads = 0;
@@ -187,7 +189,7 @@ struct Inventory {
     double kvBytes = 0;
     double windowedKvBytes = 0;
     double operations = 0;
-    Size weights; ///< of all layers
+    Size weights; ///< weights of all layers
 };
 
 void findHalfCutGroups(Price& price, const LayerSpec& layer, const LayerMask& mask, int index) {
@@ -256,8 +258,8 @@ struct PriceList::Tariff {
     PriceTerms terms;
     std::int64_t parameters = 0;
     std::int64_t bytes = 0;
-    std::vector<LayerSizes> sizes; ///< of each layer
-    std::vector<bool> isFirst;     ///< for each layer, whether no earlier one has the same weights
+    std::vector<LayerSizes> sizes; ///< sizes of each layer's weights
+    std::vector<bool> isFirst;     ///< for each layer, whether no earlier layer has the same weights
     Inventory all;
 
     void count(Inventory& inventory, const LayerParts& parts, int index) const;

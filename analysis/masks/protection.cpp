@@ -25,7 +25,7 @@ std::optional<int> number(std::string_view text) {
     return isWhole ? std::optional(value) : std::nullopt;
 }
 
-/// Reads "4" or "1-3"; both ends are included.
+/// Parses "4" or "1-3". Both ends of a range are included.
 std::optional<std::pair<int, int>> range(std::string_view text) {
     const std::size_t dash = text.find('-');
     const auto first = number(text.substr(0, dash));
@@ -63,12 +63,12 @@ void addPart(Protection& protection, const std::string& part, const ModelSpec& s
         protection.protectHead(spec, {layers->first, head});
 }
 
-/// "0-2", "4"
+/// A range as text: "0-2"; "4" for a single number.
 std::string rangeText(int first, int last) {
     return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
 }
 
-/// Appends numbers to `parts`, consecutive ones as a range, each part with a prefix.
+/// Appends numbers to `parts`, with a prefix for each element. Consecutive numbers become one range.
 void addRanges(std::vector<std::string>& parts, const std::string& prefix, const std::vector<int>& numbers) {
     for (std::size_t begin = 0, end = 0; begin < numbers.size(); begin = end) {
         for (end = begin + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;)
@@ -181,7 +181,7 @@ void Protection::restore(PruningMask& mask) const {
         if (!layers.contains(head.layer))
             setHeads(spared, std::array{head}, false);
     mask = subtraction(mask, spared);
-    // A bypass changes protected heads without cutting them, so the subtraction above does not remove it.
+    // A bypass changes protected heads without cutting them, so that the subtraction above does not remove it.
     for (int layer = 0; layer < mask.layerCount(); ++layer) {
         LayerMask own = mask.layer(layer);
         if (own.attention != AttentionCut::bypassQk || !touches(layer))

@@ -23,7 +23,7 @@ void keepAll(std::vector<bool>& marks) {
     marks = std::vector<bool>(marks.size(), true);
 }
 
-/// The one form for all masks with the same effect: units inside a dropped part are marked as kept.
+/// The canonical form of all masks with the same effect. Units in a dropped sublayer or block are marked as kept.
 LayerMask canonical(LayerMask layer) {
     if (!layer.block) {
         layer.attention = AttentionCut::keep;
@@ -36,7 +36,7 @@ LayerMask canonical(LayerMask layer) {
     if (layer.attention != AttentionCut::bypassQk)
         layer.alpha = 1;
     else if (layer.alpha == 0)
-        layer.alpha = 0; // turns -0, which is equal but would change digests, into 0
+        layer.alpha = 0; // turns -0 into 0: they are equal but have different digests
     return layer;
 }
 
@@ -50,7 +50,7 @@ void checkCounts(const LayerMask& layer, const LayerMask& expected, const std::s
 }
 
 void checkAttention(const LayerMask& layer, const std::string& subject) {
-    if (!(layer.alpha >= 0 && layer.alpha <= mostAlpha)) // NaN too
+    if (!(layer.alpha >= 0 && layer.alpha <= mostAlpha)) // also true for NaN
         throw Error(fmt::format("expected a number from 0 to {}, found {}", mostAlpha, exactly(layer.alpha)),
                     subject + ": alpha");
     if (layer.attention == AttentionCut::bypassQk && layer.heads.empty())

@@ -15,7 +15,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// The results of a run, filled in value by value. Passes new values on to their receivers.
+/// The results of a run, to which values are added one by one. New values are passed on to receivers.
 class AblationResults {
 public:
     AblationResults(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
@@ -31,7 +31,7 @@ public:
 
     AblationTable& table() { return m_table; }
 
-    /// The units of a layer that have no value yet, request by request.
+    /// The units of a layer that have no value yet, in the order of the requests.
     std::vector<AblationPart> missing(int layer) const {
         std::vector<AblationPart> parts;
         for (std::size_t request = 0; request < m_table.requests(); ++request)
@@ -85,7 +85,7 @@ private:
             MetricResult& result = m_table.results()[i];
             result.data = data;
             result.isWhole = isWhole;
-            result.seconds = m_secondsBefore[i] + seconds; // time of the walk that all requests share
+            result.seconds = m_secondsBefore[i] + seconds; // time of the walk, which all requests share
             result.warnings.clear();
             if (!isWhole)
                 result.warnings.push_back(
@@ -102,7 +102,7 @@ private:
     SteadyClock::time_point m_begin = SteadyClock::now();
 };
 
-/// For each layer, the cost of its missing units, in passes.
+/// For each layer, the cost in passes of the units without a value.
 std::vector<double> passesOf(const AblationResults& results, const AblationCosts& costs,
                              const std::vector<int>& layers) {
     std::vector<double> passes;
@@ -114,7 +114,7 @@ std::vector<double> passesOf(const AblationResults& results, const AblationCosts
     return passes;
 }
 
-/// Ablates the missing units of each layer, from the first layer up. @returns false if it was stopped
+/// Ablates the units without a value, from the first layer to the last. @returns false if it was stopped
 bool walkUp(AblationWalk& walk, AblationResults& results, const AblationCosts& costs, const Progress& progress) {
     const std::vector<int> layers = results.layers();
     const std::vector<double> passes = passesOf(results, costs, layers);
@@ -159,7 +159,8 @@ std::vector<MetricResult> measureExactly(const Model& model, const AblationRun& 
     return results.finish(!isDone);
 }
 
-/// Measures requests of which at least one is screened. They could share little computation, so each runs by itself.
+/// Measures requests of which at least one is screened. Each request runs by itself, because they could share little
+/// computation.
 class OneByOne {
 public:
     OneByOne(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests,

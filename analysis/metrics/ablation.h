@@ -11,28 +11,27 @@
 
 namespace secateur {
 
-// Exact ablation: the increase of the loss when one unit is removed by itself (resources/manual/metrics.md, Ablation).
-// Each value equals the increase that a full evaluation finds when this cut is added to the mask. The feature "error"
-// of the result has the standard errors over sequences. Screened rankings (screened_ablation.h) contain predicted
-// values too.
+// Exact ablation: the increase of the loss if one unit is removed (resources/manual/metrics.md, Ablation). A value
+// equals the increase that a full evaluation finds if this cut is added to the mask. The feature "error" of the result
+// contains the standard errors over sequences. Screened rankings (screened_ablation.h) also contain predicted values.
 
 /// The plan, the text and the labels of a measurement.
 struct AblationRun {
-    const Plan& plan; ///< of model.runner(); units that its mask cuts get no values
+    const Plan& plan; ///< plan of model.runner(); units that its mask cuts get no values
     std::span<const TokenSequence> sequences;
-    std::span<const int> labels = {}; ///< of a classifier: the class of each sequence; empty = not known
-    std::int64_t batchTokens = 4096;  ///< maximum of a batch, padding included; a longer sequence runs alone
+    std::span<const int> labels = {}; ///< for a classifier, the class of each sequence; empty = not known
+    std::int64_t batchTokens = 4096;  ///< maximum tokens of a batch, including padding; a longer sequence runs alone
     std::int64_t waitingBytes =
         std::int64_t{1} << 30; ///< maximum of streams that wait for the next layers, if the plan is not resident
     AblationMemory memory = {};
 };
 
-/// The cost of ablating the units without known values, and of the run of the whole model. 1 is a forward pass of all
-/// sequences through all layers (`layers`), or through the LM head (`lmHeads`).
+/// The cost of ablating the units without known values, and of the run of the whole model. The unit is a forward pass
+/// of all sequences: through all layers for `layers`, through the LM head for `lmHeads`.
 struct AblationPasses {
     double layers = 0;
     double lmHeads = 0;
-    std::int64_t parts = 0; ///< number of these units
+    std::int64_t parts = 0; ///< number of units without known values
 };
 AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::span<const MetricRequest> requests);
 
@@ -50,7 +49,7 @@ std::vector<MetricResult> measureAblation(const Model& model, const AblationRun&
                                           std::span<const MetricRequest> requests, const Progress& progress,
                                           const LayerSink& layerDone = {});
 
-/// The number of units without known values, for each of which ablateEach() runs a trial.
+/// The number of units without known values. ablateEach() runs a trial for each of them.
 std::int64_t partsToTry(const ModelSpec& spec, const PruningMask& mask, std::span<const MetricRequest> requests,
                         std::span<const MetricResult> known);
 
@@ -58,8 +57,8 @@ std::int64_t partsToTry(const ModelSpec& spec, const PruningMask& mask, std::spa
 /// @param mask the mask of the measurement with one more unit cut
 using AblationTrial = std::function<AblationEffect(const PruningMask& mask, const Progress& progress)>;
 
-/// Runs the trial for each unit, in the order of layers: for tasks, whose runs share no streams. A stopped run returns
-/// the results so far. @throws as the trial; Cancelled if stopped before the first value
+/// Runs a trial for each unit, in the order of layers. It is used for tasks, whose runs share no streams. A stopped run
+/// returns the results so far. @throws as the trial; Cancelled if stopped before the first value
 std::vector<MetricResult> ablateEach(const ModelSpec& spec, const PruningMask& mask,
                                      std::span<const MetricRequest> requests, const AblationTrial& trial,
                                      const AblationMemory& memory, const Progress& progress,

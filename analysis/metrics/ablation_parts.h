@@ -15,17 +15,18 @@ std::span<const MetricInfo> ablationMetrics();
 
 /// Whether the value is the decrease of a task's accuracy (of=accuracy) instead of the increase of the loss.
 bool isOfAccuracy(const MetricRequest& request);
-/// Whether only those values are exact that decide which units are the lowest (option `screen`).
+/// Whether only some values are exact: those that decide which units are the lowest (option `screen`).
 bool isScreened(const MetricRequest& request);
-/// The share of the cost of ablating all units that may be spent on exact values: 1, or the option `exact`.
+/// The option `exact`: the share of the cost of ablating all units that may be spent on exact values. 1 if it is not
+/// set.
 double exactShare(const MetricRequest& request);
 
-/// A unit that is removed by itself.
+/// A unit that is ablated, that is, removed alone.
 struct AblationPart {
     std::size_t request = 0; ///< index of the request that its value is for
     int layer = 0;           ///< the first of the layers that share its weights; the unit is removed from all of them
     std::size_t column = 0;  ///< column of its value in the matrix: the head's index, or 0
-    LayerMask without;       ///< the layer's mask with this unit cut too
+    LayerMask without;       ///< the layer's mask in which this unit is cut too
 };
 
 /// The units that a mask keeps in a layer, of the kind that the metric ranks, in order. None for a layer that shares
@@ -36,10 +37,10 @@ std::vector<AblationPart> partsOf(const ModelSpec& spec, const PruningMask& mask
 /// A value with its standard error.
 struct AblationEffect {
     double value = 0;
-    double error = 0; ///< over sequences or questions; NaN for a single one
+    double error = 0; ///< standard error over sequences or questions; NaN for a single one
 };
 
-/// Results that are filled in value by value.
+/// Results to which values are added one by one.
 class AblationTable {
 public:
     /// @param known earlier results of the same measurement, which may be incomplete; results with the id of a request
@@ -51,10 +52,10 @@ public:
     std::vector<AblationPart> missing(int layer, std::size_t request) const;
     std::size_t requests() const { return m_results.size(); }
     bool isComplete() const;
-    /// Whether there is any value at all.
+    /// Whether there is no value at all.
     bool isEmpty() const;
 
-    /// Also sets the value in the layers that share the weights of the part's layer.
+    /// Sets a value. If layers share the weights of the unit's layer, sets it in all of them.
     void set(const AblationPart& part, const AblationEffect& effect);
     /// The values of a layer so far.
     std::span<const double> row(std::size_t request, int layer) const {
@@ -83,7 +84,7 @@ private:
     const ModelSpec& m_spec;
     const PruningMask& m_mask;
     int m_positions = 1;
-    std::vector<double> m_above; ///< [layers + 1] operations per token from a layer to the last one, both included
+    std::vector<double> m_above; ///< [layers + 1] operations per token from a layer to the last layer, including both
 };
 
 } // namespace secateur

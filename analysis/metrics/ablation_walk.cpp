@@ -20,7 +20,7 @@ namespace secateur {
 
 namespace {
 
-/// A batch with the same rows several times.
+/// A batch in which the rows of another batch are repeated `times` times.
 Batch repeated(const Batch& batch, std::size_t times) {
     Batch all = batch;
     all.rows = batch.rows * static_cast<int>(times);
@@ -32,7 +32,7 @@ Batch repeated(const Batch& batch, std::size_t times) {
     return all;
 }
 
-/// Progress whose reports name the layer of the removed units, not the layer that runs.
+/// A Progress whose reports state the layer of the removed units, not the layer that runs.
 Progress withoutPartsOf(int layer, const Progress& progress) {
     return Progress([text = fmt::format("without parts of layer {}", layer),
                      &progress](double fraction, std::string_view) { progress.report(fraction, text); });
@@ -110,8 +110,8 @@ AblationEffect riseOf(const std::vector<WindowLoss>& run, const std::vector<Wind
     return {rise.nats, rise.standardError};
 }
 
-/// Collects outputs of a layer, each computed without one unit. Stacks them into batches, and runs these through the
-/// layers above. With a resident plan, a batch runs as soon as it is full; otherwise as many batches as
+/// Collects the outputs of a layer, each computed without one unit. Stacks them into batches, and runs these batches
+/// through the layers above. With a resident plan, a batch runs as soon as it is full. Otherwise as many batches as
 /// AblationRun::waitingBytes allows run together.
 class AblationWalk::Tails {
 public:
@@ -133,7 +133,7 @@ public:
             close();
     }
 
-    /// Runs the batches that are left.
+    /// Runs the remaining batches.
     void finish() {
         close();
         run();
@@ -188,11 +188,11 @@ private:
     double m_stacks;
     double m_done = 0;
     std::optional<Stack> m_open;
-    std::vector<Stack> m_waiting; ///< batches that are full and have not run yet
+    std::vector<Stack> m_waiting; ///< full batches that have not run yet
     std::int64_t m_bytes = 0;
 
 public:
-    std::vector<Losses> losses; ///< one for each part
+    std::vector<Losses> losses; ///< losses for each part
 };
 
 AblationWalk::AblationWalk(const Model& model, const AblationRun& run)
@@ -234,7 +234,7 @@ std::vector<AblationEffect> AblationWalk::without(const std::vector<AblationPart
             };
             losses.push_back(underOwnPlan(part, progress.part(share(losses.size()), share(losses.size() + 1))));
         }
-    m_model.checkFiles(); // before results are kept
+    m_model.checkFiles(); // checked before results are stored
     std::vector<AblationEffect> effects;
     for (const Losses& own : losses)
         effects.push_back(riseOf(own, m_dense));
@@ -257,8 +257,8 @@ std::vector<AblationWalk::Losses> AblationWalk::sideBySide(const std::vector<Abl
     return std::move(tails.losses);
 }
 
-/// For a unit of a layer that shares its weights. The other layers that share them run without the unit too, so a plan
-/// is made for the mask with this unit cut.
+/// The losses without a unit of a layer that shares its weights. The other layers that share them run without the unit
+/// too. Therefore a plan is made for the mask in which this unit is cut.
 AblationWalk::Losses AblationWalk::underOwnPlan(const AblationPart& part, const Progress& progress) const {
     PruningMask mask = m_run.plan.mask();
     mask.setLayer(part.layer, part.without);
@@ -276,7 +276,7 @@ AblationWalk::Losses AblationWalk::underOwnPlan(const AblationPart& part, const 
     return losses;
 }
 
-/// Number of variants of a batch that run as one batch. Small batches are slow; beyond batchTokens nothing is gained.
+/// Number of variants of a batch that run as one batch. Small batches are slow; batches above batchTokens gain nothing.
 std::size_t AblationWalk::variantsAtOnce(std::size_t batch) const {
     return static_cast<std::size_t>(std::max<std::int64_t>(1, m_run.batchTokens / m_batches.batches[batch].tokens()));
 }

@@ -15,9 +15,9 @@
 
 namespace secateur {
 
-// For sources only: pulls in ATen.
+// Include this header in sources only, because it includes ATen.
 
-/// Computes the losses of sequences: of decoders at each next token, of classifiers at the label.
+/// Computes the losses of sequences: for decoders at each next token, for classifiers at the label.
 class SequenceLosses {
 public:
     /// All arguments must outlive this object. @throws UsageError for encoders without a classifier or labels; Error if
@@ -43,11 +43,11 @@ private:
 };
 
 /// The paired difference of the mean losses of two runs on the same sequences: run minus reference.
-/// @param run, reference one loss for each sequence
+/// @param run, reference a loss for each sequence
 AblationEffect riseOf(const std::vector<WindowLoss>& run, const std::vector<WindowLoss>& reference);
 
-/// Runs the residual streams of the whole model up from layer to layer. At each layer, runs the rest of the model
-/// without the layer's units, one unit at a time.
+/// Runs the residual streams of the whole model from layer to layer. At each layer, runs the rest of the model without
+/// one of the layer's units at a time.
 class AblationWalk {
 public:
     /// All arguments must outlive this object. @throws as measureAblation()
@@ -57,7 +57,7 @@ public:
     void begin(const Progress& progress);
     /// Runs the streams up to the input of a layer. @param layer the current layer or a later one @throws Cancelled
     void goTo(int layer, const Progress& progress);
-    /// The effect of removing each of the parts.
+    /// The effect of removing each part alone.
     /// @param parts units of the layer that goTo() reached, all of one request. Parts that run in one batch affect each
     /// other's rounding, and values must not depend on other requests
     std::vector<AblationEffect> without(const std::vector<AblationPart>& parts, const Progress& progress);
@@ -73,7 +73,7 @@ private:
     };
     class Tails;
 
-    using Losses = std::vector<WindowLoss>; ///< one for each sequence
+    using Losses = std::vector<WindowLoss>; ///< a loss for each sequence
     Losses noLosses() const { return Losses(m_losses.sequences()); }
     std::vector<Losses> sideBySide(const std::vector<AblationPart>& parts, const Progress& progress);
     Losses underOwnPlan(const AblationPart& part, const Progress& progress) const;
@@ -85,7 +85,7 @@ private:
     SequenceLosses m_losses;
     PaddedBatches m_batches;
     int m_layer = 0;
-    std::vector<at::Tensor> m_streams; ///< for each batch, the input of m_layer
+    std::vector<at::Tensor> m_streams; ///< for each batch, the input of layer m_layer
     Losses m_dense;
 };
 

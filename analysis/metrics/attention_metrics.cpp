@@ -19,7 +19,7 @@ namespace {
 
 constexpr double notDefined = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array<std::string_view, 4> classNames{"sink", "diagonal", "uniform", "other"};
-constexpr std::size_t measured = 4; ///< number of leading features that are means over queries
+constexpr std::size_t measured = 4; ///< number of features, from the first one on, that are means over queries
 
 template <typename Number>
 Number numberOf(const MetricRequest& request, std::string_view option, Number least, Number most) {
@@ -64,7 +64,7 @@ std::vector<std::int64_t> lengthsOf(const MetricRequest& request, const std::str
     return lengths;
 }
 
-/// Whether the causal mask and the window let a query see a key.
+/// Whether the causal mask and the window allow a query to see a key.
 bool sees(const AttentionMetric::Row& row, std::int64_t query, std::int64_t key) {
     const bool isNear = row.window == 0 || std::abs(query - key) < row.window;
     return isNear && (!row.causal || key <= query);
@@ -157,14 +157,14 @@ void SinkMetric::chooseFeatures() {
     m_features = {{AttentionFeature::Kind::key, m_key}};
     if (m_key >= 0 || m_lengths.empty())
         return;
-    m_features.clear(); // a key counted from the end has another position in each prefix
+    m_features.clear(); // a key that is counted from the end has another position in each prefix
     for (const std::int64_t length : m_lengths)
         m_features.push_back(
             {AttentionFeature::Kind::key, static_cast<int>(std::max<std::int64_t>(0, length + m_key))});
 }
 
-/// Mean attention on the key over the queries of a prefix; NaN if the row is shorter than the prefix, or the prefix has
-/// no such key.
+/// Mean attention on the key over the queries of a prefix. NaN if the row is shorter than the prefix, or the prefix
+/// does not contain the key.
 double SinkMetric::sink(const Row& row, int head, std::size_t prefix, std::int64_t length) const {
     const std::int64_t key = m_key < 0 ? length + m_key : m_key;
     if (length > row.length || key < 0 || key >= length)
@@ -191,7 +191,7 @@ void SinkMetric::add(const Row& row, std::vector<double>& sums) const {
         for (int head = 0; head < row.heads; ++head) {
             const double value = sink(row, head, prefix, all[prefix]);
             if (std::isnan(value))
-                break; // the row is too short for this prefix, for all heads
+                break; // the row is shorter than this prefix
             own[0] += head == 0 ? 1 : 0;
             own[placeOf(0, row.heads, head)] += value;
             if (isVariation)
@@ -304,7 +304,7 @@ int PatternMetric::classOf(double sink, double diagonal, double entropy) const {
     return sink >= m_leastSink ? 0 : diagonal >= m_leastDiagonal ? 1 : entropy >= m_leastUniform ? 2 : 3;
 }
 
-/// Distance of a head's features from the nearest boundary between its class and another.
+/// Distance of a head's features from the nearest boundary between its class and another class.
 double PatternMetric::margin(double sink, double diagonal, double entropy) const {
     const double fromSink = std::abs(sink - m_leastSink);
     const double fromDiagonal = std::min(fromSink, std::abs(diagonal - m_leastDiagonal));

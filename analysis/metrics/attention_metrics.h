@@ -13,20 +13,20 @@
 
 namespace secateur {
 
-/// The values of one layer: one for each kept head, or a single one for metrics of layers.
+/// The values of one layer: a value for each kept head, or a single value for metrics of layers.
 struct AttentionValues {
-    std::vector<std::vector<double>> values;   ///< one row, or one for each of lengths(); NaN if no query counted
+    std::vector<std::vector<double>> values;   ///< one row, or one for each of lengths(); NaN if no query was counted
     std::vector<std::vector<double>> features; ///< one row for each of featureNames()
 };
 
 /// A metric of attention probabilities with its options (resources/manual/metrics.md, Attention sinks, patterns and
-/// entropy): chooses features of each query's attention, adds them up over queries (add()), and computes its values
-/// from the sums (values()). Sums are additive: batches may come in any order, and layers separately.
+/// entropy). It requests features of the attention of each query, sums them over queries (add()), and computes its
+/// values from the sums (values()). Sums are additive: batches may come in any order, and layers separately.
 class AttentionMetric {
 public:
     /// The attention of one row of a batch.
     struct Row {
-        int length = 0; ///< tokens
+        int length = 0; ///< number of tokens
         int heads = 0;
         bool causal = true;
         int window = 0;
@@ -36,9 +36,10 @@ public:
 
     virtual ~AttentionMetric() = default;
 
-    /// The features of each query's attention that add() reads.
+    /// The features of the attention of each query that add() reads.
     const std::vector<AttentionFeature>& features() const { return m_features; }
-    /// Lengths of the prefixes of sequences that get separate values; empty = values over whole sequences only.
+    /// Lengths of the prefixes of sequences for which separate values are computed. Empty = only values over whole
+    /// sequences.
     virtual std::vector<std::int64_t> lengths() const { return {}; }
     /// Names of AttentionValues::features.
     virtual std::span<const std::string_view> featureNames() const { return {}; }
@@ -49,12 +50,12 @@ public:
     virtual AttentionValues values(const std::vector<double>& sums, int heads) const = 0;
 
 protected:
-    /// @param firstQuery position of the first query that counts
+    /// @param firstQuery position of the first query that is counted
     explicit AttentionMetric(int firstQuery)
         : m_firstQuery(firstQuery) {}
-    /// Mean of a feature over the queries that count.
-    /// @param isShare whether to divide each value by the logarithm of the number of keys that the query sees, the
-    /// largest entropy that is possible for it. Queries that see a single key are then left out
+    /// Mean of a feature over the queries that are counted.
+    /// @param isShare whether to divide each value by the largest possible entropy: the logarithm of the number of keys
+    /// that the query sees. Queries that see a single key are then left out
     double meanOver(const Row& row, int head, std::size_t feature, bool isShare) const;
 
     int m_firstQuery;
@@ -62,7 +63,7 @@ protected:
     std::vector<std::string> m_warnings;
 };
 
-// The functions for ForwardMetric::attention in rows of the metric table.
+// Functions for ForwardMetric::attention in rows of the metric table.
 // @throws UsageError for options that make no sense, in general or for a bidirectional model
 std::unique_ptr<const AttentionMetric> sinkOfHeads(const MetricRequest& request, std::int64_t longest, bool causal);
 std::unique_ptr<const AttentionMetric> sinkOfLayers(const MetricRequest& request, std::int64_t longest, bool causal);

@@ -23,8 +23,8 @@ bool canBypass(const LayerSpec& spec, const LayerMask& mask) {
     return spec.attention == AttentionKind::full && mask.attention == AttentionCut::keep && mask.keptHeads() > 0;
 }
 
-/// The mask with the attention of each layer bypassed where that is possible. Drops the MLPs of these layers, which are
-/// not needed for the attention update.
+/// A mask in which the attention of each layer is bypassed, if possible. The MLPs of these layers are dropped, because
+/// the attention update does not need them.
 PruningMask bypassing(const ModelSpec& spec, PruningMask mask) {
     for (int layer = 0; layer < spec.layerCount(); ++layer) {
         LayerMask own = mask.layer(layer);
@@ -45,7 +45,7 @@ public:
     at::Tensor update;
 };
 
-/// value * gradient, summed over tokens: [rows, columns] float64 on the processor.
+/// value * gradient, summed over tokens: [rows, columns] float64 on the CPU.
 at::Tensor rowSums(const TapGradient& tap) {
     return (tap.value * tap.gradient).sum(1, false, at::kDouble).to(at::kCPU).contiguous();
 }
@@ -63,7 +63,7 @@ public:
         , m_bypassPlan(kinds.bypasses ? model.runner().plan(bypassing(model.spec(), m_mask), run.plan.type())
                                       : nullptr) {
         const ModelSpec& spec = model.spec();
-        // Random signs tell the targets of a sequence apart. A classifier has one target for each sequence.
+        // Random signs separate the targets of a sequence. A classifier has only one target per sequence.
         m_effects.passes = spec.family == Family::decoder ? std::max(1, passes) : 0;
         m_effects.gates.assign(m_gates.all().begin(), m_gates.all().end());
         std::size_t widest = 0;
@@ -133,8 +133,8 @@ private:
         readNeurons(backward);
     }
 
-    /// Adds the gradient of a bypass's gate. All passes of a batch go through a layer one after another, so the
-    /// bypassed update is computed in the first pass and kept for the others.
+    /// Adds the gradient of the gate of a bypass. All passes of a batch go through a layer one after another, so that
+    /// the bypassed update is computed in the first pass and stored for the others.
     void readBypass(const LayerBackward& backward, Matrix& gradients) {
         const auto place = m_bypassOf.find(m_mask.tiedTo(backward.layer).front());
         const auto tap = backward.gradients.taps.find(Tap::attentionUpdate);
@@ -160,7 +160,7 @@ private:
         at::Tensor& sums = m_openNeurons[{backward.batch, backward.pass, first}];
         const at::Tensor own = rowSums(tap->second);
         sums = sums.defined() ? sums + own : own;
-        if (backward.layer != first) // layers with the same weights are still to come
+        if (backward.layer != first) // other layers with the same weights follow
             return;
         addNeurons(backward.batch, backward.pass, first, sums);
         m_openNeurons.erase({backward.batch, backward.pass, first});
@@ -235,7 +235,7 @@ private:
     GateEffects m_effects;
     std::map<std::pair<std::size_t, std::size_t>, Matrix> m_open;                  ///< by batch and pass
     std::map<std::tuple<std::size_t, std::size_t, int>, at::Tensor> m_openNeurons; ///< by batch, pass and layer
-    at::Tensor m_bypassed; ///< update of the current layer's bypassed attention, for the current batch
+    at::Tensor m_bypassed; ///< attention update of the current layer under a bypass, for the current batch
 };
 
 } // namespace

@@ -23,7 +23,7 @@ struct Gate {
     bool operator==(const Gate&) const = default;
 };
 
-/// The kinds of gates to include.
+/// The kinds of gates to compute.
 struct GateKinds {
     bool heads = true;
     bool attention = true;
@@ -33,30 +33,30 @@ struct GateKinds {
     bool neurons = true;  ///< in gateEffects() only, and only for slopes and the diagonal of F
 };
 
-/// The gates of all units that a mask keeps, numbered: heads of all layers first, then attention, MLPs and blocks.
-/// Without bypasses, for which gateEffects() adds gates. Layers that share their weights share gates, whose Gate::layer
-/// is the first of them.
+/// The gates of all units that a mask keeps, with numbers: first the heads of all layers, then attention, MLPs and
+/// blocks. Gates of bypasses are not included; gateEffects() adds them. Layers that share their weights share gates;
+/// Gate::layer is then the first of these layers.
 class Gates {
 public:
     Gates(const ModelSpec& spec, const PruningMask& mask, GateKinds kinds = {});
 
     std::span<const Gate> all() const { return m_gates; }
-    /// The taps of the backward pass that read() needs.
+    /// The taps of the backward pass that read() uses.
     std::vector<Tap> taps(int layer) const;
-    /// Adds one layer's part of dF/dξ at ξ = 1, where F is the scalar of a row. @param gradients [rows, gates]
+    /// Adds the part of one layer to dF/dξ at ξ = 1, where F is the scalar of a row. @param gradients [rows, gates]
     void read(const LayerBackward& backward, Matrix& gradients) const;
 
 private:
     struct Places {
-        std::vector<std::size_t> heads; ///< index of each kept head's gate, in order
-        std::ptrdiff_t attention = -1;  ///< -1 = none
+        std::vector<std::size_t> heads; ///< index of the gate of each kept head, in order
+        std::ptrdiff_t attention = -1;  ///< index of the gate; -1 = none
         std::ptrdiff_t mlp = -1;
         std::ptrdiff_t block = -1;
     };
     void number(const ModelSpec& spec, const PruningMask& mask, Gate::Of of);
 
     std::vector<Gate> m_gates;
-    std::vector<Places> m_places; ///< by layer
+    std::vector<Places> m_places; ///< gates of each layer
 };
 
 /// Called for each pass of each batch. @param gradients dF/dξ [rows, gates] of the rows' scalars F

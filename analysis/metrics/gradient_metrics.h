@@ -21,21 +21,21 @@ std::span<const MetricInfo> gradientMetrics();
 
 /// How sequences are put into batches.
 struct BatchRule {
-    int rows = 0; ///< sequences of a batch, in their order; 0 = by similar length, as many as batchTokens allow
-    bool mergesRows = false; ///< whether one scalar of the whole batch is differentiated, not one of each row
+    int rows = 0; ///< sequences of a batch, in order; 0 = by similar length, as many as batchTokens allow
+    bool mergesRows = false; ///< whether one scalar of the whole batch is differentiated instead of one of each row
 
     bool operator==(const BatchRule&) const = default;
 };
 BatchRule batchRuleOf(const MetricRequest& request);
 
-/// A computation of values of heads for one or more requests. The values become more precise while it runs.
+/// Computes values of heads for one or more requests. The values become more precise during the computation.
 class GradientWork {
 public:
     virtual ~GradientWork() = default;
 
-    /// @param more is called when values have changed @throws Cancelled
+    /// @param more called after values have changed @throws Cancelled
     virtual void run(const Progress& progress, const std::function<void()>& more) = 0;
-    /// The values so far of a layer's kept heads.
+    /// The current values of a layer's kept heads.
     virtual std::vector<double> values(std::size_t request, int layer) const = 0;
     virtual std::int64_t tokens() const = 0;    ///< number of tokens that values() covers
     virtual std::int64_t sequences() const = 0; ///< number of sequences that values() covers
@@ -51,8 +51,8 @@ double selfAttributionPasses(const Model& model, const GradientRun& run, const M
 /// The scalar of a sequence that is differentiated.
 struct ScalarChoice {
     Scalarisation of = Scalarisation::taskLoss;
-    /// If set, the scalar is the sum of the targets' losses with random signs instead of their mean. The value is the
-    /// number of the drawing of signs, from 0.
+    /// If set, the scalar is the sum of the losses of the targets with random signs, instead of their mean. The value
+    /// is the number of the drawing of signs, counted from 0.
     std::optional<int> signs = {};
     bool operator==(const ScalarChoice&) const = default;
 };
@@ -69,8 +69,8 @@ public:
     int targets(std::size_t sequence) const;
     bool hasTargets() const { return m_isDecoder || !m_labels.empty(); }
 
-    /// The scalarisation that the request's option names, or its metric's default. If the default is a loss and the
-    /// texts have no labels, the norm of the output replaces it (standsIn()).
+    /// The scalarisation that the request's option states, or the default of its metric. If the default is a loss and
+    /// the texts have no labels, the norm of the output is used instead (standsIn()).
     /// @throws UsageError if the scalarisation needs labels or a model part that are missing
     Scalarisation scalarisation(const MetricRequest& request) const;
     /// Whether the norm of the output replaces the default loss.

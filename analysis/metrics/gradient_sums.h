@@ -18,7 +18,7 @@
 
 namespace secateur {
 
-// The sums of gradient metrics over backward passes. For sources only: pulls in ATen.
+// The sums of gradient metrics over backward passes. Include this header in sources only, because it includes ATen.
 
 /// Sums over rows, for each head. F = scalar of the row, n = number of its targets, v = gradient of F with respect to
 /// the head's gate.
@@ -44,7 +44,7 @@ struct GradientPass {
     bool wantsGates() const;
 };
 
-/// The sums of one pass. Additive: batches may come in any order, and some may be missing.
+/// The sums of one pass. They are additive: batches may come in any order, and some may be missing.
 struct PassSums {
     std::map<HeadSum, Matrix> heads; ///< [layers, heads]; layers that share their weights use the row of the first
     double rows = 0;                 ///< number of rows that have a scalar: at least one target, or any row for norms
@@ -54,19 +54,19 @@ struct PassSums {
     void add(const PassSums& other);
 };
 
-/// The backward passes of one request at one layer, as GradientMetric::finish() sees them.
+/// The backward passes of one request at one layer: the argument of GradientMetric::finish().
 struct GradientLayer {
     const MetricRequest& request;
     std::vector<const PassSums*> passes;   ///< one, or one for each drawing of signs
     const std::vector<std::size_t>& heads; ///< heads that the mask keeps
-    std::size_t row = 0;                   ///< of the matrices in PassSums
+    std::size_t row = 0;                   ///< row in the matrices of PassSums
 
     /// A sum for each kept head. @param pass index in `passes`
     std::vector<double> sums(HeadSum sum, std::size_t pass = 0) const;
 };
 
-/// Adds up gradients during a backward pass. Layers that share their weights are one layer here: their gradients are
-/// added before any norm or magnitude is taken.
+/// Sums gradients during a backward pass. Layers that share their weights count as one layer: their gradients are added
+/// before a norm or a magnitude is computed.
 class GradientSums {
 public:
     /// All arguments must outlive this object.
@@ -101,7 +101,7 @@ private:
     std::span<const GradientPass> m_passes;
     bool m_mergesRows;
     std::map<std::pair<std::size_t, std::size_t>, Open> m_open; ///< by batch and pass
-    std::vector<PassSums> m_pending;                            ///< of batches that are not yet through all layers
+    std::vector<PassSums> m_pending;                            ///< sums of batches that have not passed all layers yet
     std::vector<PassSums> m_sums;
 };
 

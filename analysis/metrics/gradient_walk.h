@@ -13,7 +13,7 @@
 
 namespace secateur {
 
-// For sources only: pulls in ATen.
+// Include this header in sources only, because it includes ATen.
 
 PaddedBatches batchesOf(const Model& model, const BatchRule& rule, const GradientRun& run);
 

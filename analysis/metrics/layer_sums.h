@@ -16,7 +16,8 @@
 
 namespace secateur {
 
-// The sums of forward metrics over the tokens of a layer. For sources only: pulls in ATen.
+// The sums of forward metrics over the tokens of a layer. Include this header in sources only, because it includes
+// ATen.
 
 /// Sums over the tokens, or sequences, of a layer. x = input, a = attention update, z = output. A vector of length 0
 /// has no direction: its cosines count as 0.5.
@@ -27,9 +28,9 @@ enum class TokenSum {
     input,        ///< |x|
     update,       ///< |a|
     attention,    ///< 1 - cos of the stream before and after attention
-    attentionSum, ///< the same for post-norm models, before the norm
+    attentionSum, ///< like attention, before the norm of post-norm models
     mlp,          ///< 1 - cos of the stream before and after the MLP
-    mlpSum,       ///< the same for post-norm models, before the norm
+    mlpSum,       ///< like mlp, before the norm of post-norm models
     block,        ///< 1 - cos(x, z)
     undirected,   ///< number of cosines with a vector of length 0, apart from those of normalised streams
     pairs,        ///< number of sequences of at least two tokens
@@ -41,8 +42,8 @@ inline constexpr auto tokenSums = static_cast<std::size_t>(TokenSum::spread) + 1
 /// Sums for each column of a projection's input.
 struct ColumnTotals {
     std::vector<double> magnitudes; ///< means over each sequence, summed over sequences
-    std::vector<double> sums;       ///< over tokens
-    std::vector<double> squares;    ///< over tokens
+    std::vector<double> sums;       ///< sum over tokens
+    std::vector<double> squares;    ///< sum over tokens
 
     void add(const ColumnTotals& other);
 };
@@ -58,7 +59,7 @@ struct PartSums {
     double at(TokenSum which) const { return tokens[static_cast<std::size_t>(which)]; }
 };
 
-/// All sums of a layer. Additive: batches may come in any order, and some may be missing.
+/// All sums of a layer. They are additive: batches may come in any order, and some may be missing.
 struct LayerSums {
     std::array<PartSums, 2> parts;        ///< [whether position 0 is left out]
     std::vector<std::vector<double>> own; ///< for each request, the sums of its accumulate(); empty without one
@@ -139,7 +140,7 @@ struct LayerStreams {
     at::Tensor output;
 };
 
-/// Which sums addStreams() computes.
+/// The sums that addStreams() computes.
 struct StreamWishes {
     bool cosines = false;    ///< cosines and norms, token by token
     bool similarity = false; ///< TokenSum::similarity and spread

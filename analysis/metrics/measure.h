@@ -25,8 +25,9 @@ struct LayerCells {
     std::span<const double> standardErrors; ///< one for each value if they are estimates; else empty
 };
 
-/// Called with the values of each layer of each request, by one thread at a time but not always the same one. A layer
-/// may come more than once: first with estimates or values of a part of the text, last with final values.
+/// Called with the values of each layer of each request. Only one thread at a time calls it, but not always the same
+/// thread. A layer may come more than once: first with estimates or values of a part of the text, last with final
+/// values.
 using LayerSink = std::function<void(const LayerCells&)>;
 
 /// The text and the mask that the window's user chose for measurements. Metrics of weights use neither.
@@ -40,24 +41,24 @@ struct MeasureChoice {
 struct SequenceText {
     SequenceSet set;
     std::vector<int> labels; ///< for a classifier on labelled texts: the class of each sequence; else empty
-    MeasuredData data;       ///< of all sequences
-    std::string digest;      ///< of the token ids of all sequences
+    MeasuredData data;       ///< data of all sequences
+    std::string digest;      ///< digest of the token ids of all sequences
     std::vector<std::string> warnings;
 };
 
 /// Results of earlier ablations, and a receiver of new ones.
 struct AblationMemory {
-    std::span<const MetricResult> known = {}; ///< of the same measurement; their values are not measured again
+    std::span<const MetricResult> known = {}; ///< results of the same measurement, whose values are not measured again
     /// Called after each step with the results so far. May be empty.
     std::function<void(const std::vector<MetricResult>& results)> more = {};
 };
 
 /// Input of all requests that run the model.
 struct MeasureInput {
-    std::shared_ptr<const Plan> plan; ///< of model.runner(); units that its mask cuts get no values
+    std::shared_ptr<const Plan> plan; ///< plan of model.runner(); units that its mask cuts get no values
     SequenceText text;
     Measurement measurement;         ///< copied into the results, except for the time
-    std::int64_t batchTokens = 4096; ///< maximum of a batch, padding included; a longer sequence runs alone
+    std::int64_t batchTokens = 4096; ///< maximum tokens of a batch, including padding; a longer sequence runs alone
     AblationMemory memory = {};
     std::optional<Progress> progress = {}; ///< for the passes over the text; absent = the one that measure() was given
 };

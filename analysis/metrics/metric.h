@@ -24,23 +24,24 @@ std::string_view name(Scope scope);
 std::string_view name(Needs needs);
 std::string_view name(PruneFirst end);
 
-/// One row of the metric table: the texts on a metric for lists, tooltips and the manual, and its computation.
+/// A row of the metric table. It contains the texts about a metric for lists, tooltips and the manual, and its
+/// computation.
 struct MetricInfo {
     std::string_view id;
     std::string_view title;
     std::string_view summary;
     std::string_view formula;
-    std::string_view unit; ///< of the values; empty = a pure number
+    std::string_view unit; ///< unit of the values; empty = a pure number
     std::string_view source;
     Scope scope;
     Needs needs; ///< must agree with the type of `computation`
     PruneFirst pruneFirst;
-    std::optional<CutUnit> ranks; ///< the unit that the values rank for cutting; none = no strategy can cut by them
+    std::optional<CutUnit> ranks; ///< the unit that the values rank for cutting; empty = no strategy can cut by them
     std::span<const OptionInfo> options;
     /// Checks options beyond their types. @throws UsageError
     void (*check)(const MetricRequest& request) = nullptr;
     MetricComputation computation = {};
-    std::span<const std::string_view> classes = {}; ///< if values are numbers of classes, from 0: the classes' names
+    std::span<const std::string_view> classes = {}; ///< names of the classes, if values are indices of classes
     bool isSlow = false; ///< far slower than others: left out of `all` and of its group (but not of `ablation`)
 };
 
@@ -77,7 +78,7 @@ const MetricInfo* describedBy(const MetricInfo* info, const std::map<std::string
 /// Applies MetricInfo::check, if the row has one. @throws UsageError
 void checkOptions(const MetricRequest& request);
 
-/// The result id for HDF5 links and file names: with '.', '-' and '_' instead of ':', '=' and '/'.
+/// The result id in the form for HDF5 links and file names, with '.', '-' and '_' instead of ':', '=' and '/'.
 std::string fileForm(std::string_view resultId);
 
 /// Reads a list of "id[:key=value]...", separated by commas. `weights`, `forward`, `gradient`, `ablation` and `all`
@@ -130,7 +131,7 @@ struct MetricResult {
     std::vector<Matrix> overLengths = {};   ///< values for each prefix; `values` are those for the last
     std::vector<MetricFeature> features = {};
     bool isWhole = true;    ///< false if the run was stopped before it covered all layers and tokens
-    std::string label = {}; ///< distinguishes this result from others with its id in one view; not saved
+    std::string label = {}; ///< distinguishes results with the same id in a view; not saved
 
     /// Whether this result covers less of the model or text than another one, measured in the same way.
     bool isLessThan(const MetricResult& other) const;

@@ -26,11 +26,11 @@ struct ExpectedChange {
     double curvature = missing;
 };
 
-/// The factor by which predictions are corrected, and their error relative to the curvature.
+/// The factor that corrects predictions, and the error of predictions relative to the second-order term.
 struct Fit {
     double factor = 1;
     double spread = 0;
-    double floor = 0; ///< median curvature
+    double floor = 0; ///< median second-order term
 
     double error(const ExpectedChange& estimate) const { return spread * (estimate.curvature + floor); }
 };
@@ -294,13 +294,13 @@ private:
     const AblationRun& m_run;
     const MetricRequest& m_request;
     const LayerSink& m_layerDone;
-    AblationTable m_table; ///< of exact values
+    AblationTable m_table; ///< exact values
     AblationCosts m_costs;
     std::size_t m_lowest;
     std::vector<AblationPart> m_parts;
-    std::vector<ExpectedChange> m_expected; ///< of each part
-    std::vector<double> m_exact;            ///< of each part that was wanted so far; NaN = not wanted
-    std::vector<double> m_measured;         ///< the same, and values from an earlier run; NaN = none
+    std::vector<ExpectedChange> m_expected; ///< prediction for each part
+    std::vector<double> m_exact;            ///< exact value of each part that was requested so far; NaN = not requested
+    std::vector<double> m_measured;         ///< m_exact, and values from an earlier run; NaN = none
     MetricResult m_result;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t probes = 64;
 
-/// Largest relative error of a squared norm from rounding; beyond it a slower, more precise product is used.
+/// Largest allowed relative error of a squared norm from rounding. Above it, a slower and more precise product is used.
 constexpr double mostBias = 3e-6;
 
 /// The precision to which rows are rounded. It is the fastest one of these kernels; but where that is bf16, rows are

@@ -49,7 +49,7 @@ public:
 
 private:
     struct Factors {
-        Rows query; ///< of all heads
+        Rows query; ///< rows of all query heads
         Rows group; ///< summed over the heads of each group; equals `query` if groups have one head
         Rows key;
     };

@@ -44,7 +44,7 @@ public:
     }
 
     at::Tensor columnSquares(const at::Tensor& weight) const override {
-        // A few rows at a time, because a whole MLP matrix in float64 would be too large.
+        // Computed a few rows at a time, because a whole MLP matrix in float64 would be too large.
         constexpr std::int64_t blockElements = 1 << 20;
         const std::int64_t step = std::max<std::int64_t>(1, blockElements / std::max<std::int64_t>(1, weight.size(1)));
         at::Tensor squares = at::zeros({weight.size(1)}, at::TensorOptions(m_device).dtype(at::kDouble));
@@ -112,7 +112,7 @@ std::unique_ptr<const Kernels> plainKernelsOn(const std::string& device) {
 
 namespace {
 
-/// Computes results row by row, because a whole batch in float64 would be too large, and joins them.
+/// Computes results row by row and joins them, because a whole batch in float64 would be too large.
 template <typename OfRow>
 at::Tensor byRow(std::int64_t rows, const OfRow& ofRow) {
     std::vector<at::Tensor> parts;

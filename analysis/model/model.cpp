@@ -58,7 +58,7 @@ Need needOfModel(const ModelSpec& spec, WeightName name) {
         return when(!encoder && !spec.tiedEmbeddings, Need::optional);
     case lmHeadBias:
         return when(spec.lmHeadBias, Need::optional);
-    default: // pooler and classifier
+    default: // the weights of the pooler and the classifier
         return when(encoder, Need::optional);
     }
 }

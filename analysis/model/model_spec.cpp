@@ -78,12 +78,13 @@ std::string_view name(AttentionKind kind) {
 
 namespace {
 
-// Bounds on the memory for a structure, which may come from an untrusted file.
+// Limits for the memory that a structure may need. A structure may come from an untrusted file.
 constexpr std::int64_t mostParts = 100'000'000; // heads and neurons together; the largest known models have 7 million
 constexpr int mostLayers = 100'000;
 
-/// Reads a number and removes it from the text, with the character `after` that must follow. @param after '\0' = the
-/// text must end @returns false if the text begins differently
+/// Parses a number at the beginning of a text and removes it, together with the character `after`, which must follow
+/// it.
+/// @param after '\0' = the text must end after the number @returns false if the text begins differently
 bool take(std::string_view& text, char after, int& number) {
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (failure != std::errc() || number < 0)

@@ -27,7 +27,7 @@ bool anyCut(const std::vector<bool>& kept) {
     return std::ranges::find(kept, false) != kept.end();
 }
 
-/// The unit whose ablation measures the effect of closing a gate by itself; none for bypasses.
+/// The unit whose ablation measures the effect of closing this kind of gate alone. Empty for bypasses.
 std::optional<CutUnit> ablatedUnit(Gate::Of of) {
     constexpr std::array units{CutUnit::head, CutUnit::attention, CutUnit::mlp, CutUnit::block};
     return number(of) < units.size() ? std::optional(units[number(of)]) : std::nullopt;
@@ -38,7 +38,7 @@ bool isAblationOfLoss(const MetricResult& result) {
            result.measurement.maskDigest == "dense" && !result.request.options.contains("of");
 }
 
-/// For each gate, the measured change of the loss, in nats, if it alone is closed; NaN = not measured.
+/// For each gate, the measured change of the loss in nats if only this gate is closed; NaN = not measured.
 std::vector<double> singlesOf(const Session& session, const GateEffects& effects) {
     std::vector<double> singles(effects.gates.size(), std::numeric_limits<double>::quiet_NaN());
     for (const MetricResult& result : session.results)
@@ -50,7 +50,7 @@ std::vector<double> singlesOf(const Session& session, const GateEffects& effects
             if (!isOfGate || layer >= result.values.rows() || column >= result.values.columns())
                 continue;
             const double value = result.values(layer, column);
-            if (std::isfinite(value) && result.errorAt(layer, column) == 0) // screening: predicted values have errors
+            if (std::isfinite(value) && result.errorAt(layer, column) == 0) // screened values have errors
                 singles[gate] = value;
         }
     return singles;

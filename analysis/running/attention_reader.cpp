@@ -22,14 +22,14 @@ namespace {
 std::vector<int> keptHeads(const LayerMask& mask) {
     std::vector<int> kept;
     if (dropsAttention(mask) || mask.attention == AttentionCut::bypassQk)
-        return kept; // there is no attention, or each token attends to itself only
+        return kept; // without attention or with bypassed Q/K, there are no maps
     for (std::size_t head = 0; head < mask.heads.size(); ++head)
         if (mask.heads[head])
             kept.push_back(static_cast<int>(head));
     return kept;
 }
 
-/// Collects the maps of one layer, which come in blocks of heads and queries.
+/// Collects the maps of one layer. They arrive in blocks of heads and queries.
 class MapCollector : public LayerObserver {
 public:
     MapCollector(int layer, int tokens, int mostSide, std::vector<int> heads, std::optional<int> wanted)
@@ -71,7 +71,8 @@ public:
     LayerAttention take() { return std::move(m_found); }
 
 private:
-    /// Reduces rows of queries into a thumbnail by their maxima. @param rows [queries, side], already reduced by keys
+    /// Reduces rows of queries to rows of a thumbnail by their maxima. @param rows [queries, side], already reduced
+    /// along the keys
     void shrink(const at::Tensor& rows, std::int64_t firstQuery, std::vector<float>& into) const {
         const auto values = std::span(rows.data_ptr<float>(), static_cast<std::size_t>(rows.numel()));
         const auto side = static_cast<std::size_t>(m_side);
@@ -148,7 +149,7 @@ private:
     std::shared_ptr<const Plan> m_plan;
     AttentionRules m_rules;
     Batch m_batch;
-    int m_interval = 1; ///< the input of every m_interval-th layer is kept
+    int m_interval = 1; ///< the inputs of layers 0, m_interval, 2 m_interval and so on are stored
     std::map<int, at::Tensor> m_streams;
 };
 

@@ -12,8 +12,8 @@
 
 namespace secateur {
 
-/// Attention probabilities of one head on one text: queries are rows, keys are columns; 0 for a key that the query does
-/// not see.
+/// Attention probabilities of one head on one text. Queries are rows, keys are columns. The value is 0 for a key that
+/// the query does not see.
 struct AttentionMap {
     HeadId head;
     int tokens = 0;
@@ -25,32 +25,32 @@ struct AttentionMap {
     }
 };
 
-/// A map reduced by maximum pooling, so that a column of one token stays visible.
+/// An attention map that was reduced by maximum pooling, so that a column of one token stays visible.
 struct AttentionThumbnail {
     HeadId head;
-    int side = 0;              ///< cells along an edge: at most the number of tokens
+    int side = 0;              ///< number of cells along an edge, at most the number of tokens
     std::vector<float> values; ///< [side, side]
 };
 
 /// Attention maps of one layer.
 struct LayerAttention {
-    std::optional<AttentionMap> map;            ///< of the requested head; absent if the head is cut or bypassed
-    std::vector<AttentionThumbnail> thumbnails; ///< of the heads that are neither cut nor bypassed, in order
+    std::optional<AttentionMap> map;            ///< map of the requested head; empty if the head is cut or bypassed
+    std::vector<AttentionThumbnail> thumbnails; ///< thumbnails of the heads that are neither cut nor bypassed, in order
 };
 
 struct AttentionRules {
     ComputeType type = ComputeType::automatic;
-    std::int64_t streamBudget = std::int64_t{1} << 30; ///< maximum bytes of residual streams to keep
+    std::int64_t streamBudget = std::int64_t{1} << 30; ///< maximum bytes of residual streams to store
     int thumbnailSide = 96;                            ///< maximum number of cells along an edge
 };
 
-/// Computes attention maps of one text. The constructor runs the model and keeps the input of every k-th layer, with k
-/// as small as the budget allows. layer() runs the model from the nearest kept input below that layer.
+/// Computes attention maps of one text. The constructor runs the model and stores the input of every k-th layer, with k
+/// as small as the budget allows. layer() runs the model from the nearest stored input at or below that layer.
 ///
 /// Not thread-safe.
 class AttentionReader {
 public:
-    /// @param ids the text, special tokens included
+    /// @param ids token ids of the text, including special tokens
     /// @throws Error for an empty text, a text longer than the model's context, and as Runner; Cancelled
     AttentionReader(std::shared_ptr<const Model> model, const PruningMask& mask, const std::vector<int>& ids,
                     const AttentionRules& rules = {}, const Progress& progress = {});

@@ -18,9 +18,9 @@ namespace secateur {
 
 namespace {
 
-constexpr double forwardShare = 0.25; ///< rough share of the forward pass in the time
+constexpr double forwardShare = 0.25; ///< approximate share of the forward pass in the time
 
-/// Runs batches that go through the layers together forward and backward.
+/// Runs batches together forward and backward through the layers.
 class BackwardWalker {
 public:
     BackwardWalker(const Model& model, const Plan& plan, std::span<const Batch> batches, std::size_t first,
@@ -67,8 +67,8 @@ private:
         return streams[static_cast<std::size_t>(m_trace->firstLayer)].to(at::kFloat);
     }
 
-    /// The lowest layer that keeps its graph. All layers above it keep theirs too. Lower layers, for whose graphs there
-    /// is no memory, run again in the backward pass.
+    /// The lowest layer whose graph is stored. The graphs of all layers above it are stored too. Lower layers, for
+    /// whose graphs there is no memory, run again in the backward pass.
     int firstRecorded(std::int64_t bytes) {
         int layer = m_layers;
         while (layer > 0 && bytes > 0 && m_plan.isResident()) {
@@ -88,7 +88,7 @@ private:
         return m_recorded[layer]->output();
     }
 
-    /// The taps that any pass wants.
+    /// The taps that at least one pass requests.
     std::vector<Tap> tapsOf(int layer, std::size_t batch) {
         std::vector<Tap> taps;
         for (std::size_t pass = 0; pass < scalarsOf(batch).size(); ++pass) {
@@ -144,20 +144,20 @@ private:
     const Runner& m_runner;
     const Plan& m_plan;
     std::span<const Batch> m_batches;
-    std::size_t m_first; ///< index of the first of m_batches among all batches
+    std::size_t m_first; ///< index among all batches of the first batch in m_batches
     const BackwardSteps& m_steps;
     at::ScalarType m_type;
     BackwardTrace* m_trace;
     int m_layers;
-    std::vector<std::vector<at::Tensor>> m_streams;     ///< for each batch, X_l by layer
-    std::vector<std::vector<BackwardScalar>> m_scalars; ///< for each batch
-    std::vector<std::vector<at::Tensor>> m_gradients;   ///< for each batch and pass, with respect to a layer's output
+    std::vector<std::vector<at::Tensor>> m_streams;     ///< for each batch, the streams X_l by layer
+    std::vector<std::vector<BackwardScalar>> m_scalars; ///< scalars of each batch
+    std::vector<std::vector<at::Tensor>> m_gradients;   ///< by batch and pass: gradient of a layer's output
     int m_firstRecorded;
     std::map<int, std::unique_ptr<RecordedLayer>> m_recorded; ///< by layer; only while one batch runs at a time
     double m_done = 0;
 };
 
-/// Number of leading batches that go through the layers together.
+/// Number of batches at the beginning that run together through the layers.
 std::size_t batchesTogether(const Model& model, const Plan& plan, std::span<const Batch> batches,
                             const BackwardMemory& memory) {
     if (plan.isResident())

@@ -13,7 +13,7 @@
 
 namespace secateur {
 
-/// A scalar for each row of a batch: arguments of Runner::lossGradient().
+/// A scalar for each row of a batch, as arguments of Runner::lossGradient().
 struct BackwardScalar {
     Scalarisation of = Scalarisation::taskLoss;
     std::vector<int> targets;
@@ -30,43 +30,44 @@ struct LayerBackward {
     const LayerGradients& gradients;
 };
 
-/// Callbacks of a backward walk.
+/// Callbacks of walkBackward().
 struct BackwardSteps {
-    /// Returns the scalars of a batch, equally many for each batch. Each takes a backward pass through all layers.
+    /// Returns the scalars of a batch. Every batch must have the same number of scalars. Each scalar takes a backward
+    /// pass through all layers.
     std::function<std::vector<BackwardScalar>(std::size_t batch)> scalars;
-    /// Called with the gradient of a scalar with respect to the output of the last layer, and may change it. May be
-    /// empty.
+    /// Called with the gradient of a scalar with respect to the output of the last layer. It may change this gradient.
+    /// May be empty.
     std::function<void(std::size_t batch, std::size_t pass, LossGradient& top)> begins;
-    /// Returns the taps whose gradients are wanted.
+    /// Returns the taps whose gradients are requested.
     std::function<std::vector<Tap>(int layer, std::size_t pass)> taps;
     /// Called after each vector-Jacobian product.
     std::function<void(const LayerBackward&)> pulled;
-    /// Called when the batches [first, end) are through all layers. May be empty.
+    /// Called after the batches [first, end) have passed all layers. May be empty.
     std::function<void(std::size_t first, std::size_t end)> finished;
 };
 
 struct BackwardTrace; // stream_cache.h
 
-/// Limits on the memory of a walk, and the streams that it shares with the next walk.
+/// Limits on the memory of a walk, and streams that it shares with the next walk.
 struct BackwardMemory {
-    ComputeType type = ComputeType::float32;    ///< type of the kept streams
+    ComputeType type = ComputeType::float32;    ///< type of the stored streams
     std::int64_t bytes = std::int64_t{1} << 30; ///< maximum bytes of streams, for plans that are not resident; resident
                                                 ///< plans run one batch at a time
     std::int64_t graphBytes = std::int64_t{1} << 28; ///< maximum bytes of graphs, for resident plans
-    BackwardTrace* trace = nullptr; ///< streams of the previous walk, replaced by those of this one; null = keep none
+    BackwardTrace* trace = nullptr; ///< streams of the previous walk, replaced by this walk; null = none
 };
 
-/// The largest number of tokens in a batch for which the graphs of all layers fit memory.graphBytes, but at most
-/// `most`. Returns `most` for plans that are not resident, and if batches would have fewer than 128 tokens, which are
-/// too few for fast products.
+/// The largest number of tokens of a batch for which the graphs of all layers fit memory.graphBytes, but at most
+/// `most`. Returns `most` for plans that are not resident. Also returns `most` if batches would have fewer than 128
+/// tokens, which are too few for fast products.
 std::int64_t tokensAtOnce(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
                           std::int64_t most, const BackwardMemory& memory);
 
-/// Runs batches forward through the layers and the gradients of their scalars backward. The forward pass keeps the
-/// input of every layer, and the autograd graphs of as many of the uppermost layers as memory.graphBytes allows. The
-/// backward pass runs the other layers again, one graph at a time. With a resident plan, batches run one after another.
-/// Otherwise no graphs are kept, and as many batches as memory.bytes allows, at least one, go through each layer
-/// together, so that weights are read less often.
+/// Runs batches forward through the layers, and the gradients of their scalars backward. The forward pass stores the
+/// input of every layer. It also stores the autograd graphs of as many of the uppermost layers as memory.graphBytes
+/// allows; the backward pass runs the other layers again, one graph at a time. With a resident plan, batches run one
+/// after another. Otherwise no graphs are stored, and as many batches as memory.bytes allows, but at least one, go
+/// through each layer together, so that weights are read less often.
 /// @throws Cancelled, within the time that one layer takes for one batch
 void walkBackward(const Model& model, const Plan& plan, std::span<const Batch> batches, const BackwardSteps& steps,
                   const BackwardMemory& memory, const Progress& progress);

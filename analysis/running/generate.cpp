@@ -33,8 +33,8 @@ std::vector<double> weightsOf(std::span<const float> logits, double temperature)
     return weights;
 }
 
-/// The fewest likeliest tokens whose probabilities sum to at least topP, in descending order; of equal ones the lower
-/// id first.
+/// The smallest set of likeliest tokens whose probabilities sum to at least topP, in descending order. Of equally
+/// likely tokens, the lower id comes first.
 std::vector<int> nucleus(const std::vector<double>& weights, double topP) {
     std::vector<int> rest(weights.size());
     std::iota(rest.begin(), rest.end(), 0);
@@ -43,7 +43,7 @@ std::vector<int> nucleus(const std::vector<double>& weights, double topP) {
         const double second = weights[static_cast<std::size_t>(b)];
         return first != second ? first < second : a > b;
     };
-    // A heap, because few tokens are taken, and sorting the whole vocabulary would be slower.
+    // A heap is used, because few tokens are taken and sorting the whole vocabulary would be slower.
     std::ranges::make_heap(rest, comesLater);
     const double wanted = topP * std::accumulate(weights.begin(), weights.end(), 0.0);
     std::vector<int> taken;
@@ -56,7 +56,8 @@ std::vector<int> nucleus(const std::vector<double>& weights, double topP) {
     return taken;
 }
 
-/// Uniform in [0, 1), from the upper 53 bits: the results of std::uniform_real_distribution differ between libraries.
+/// A number drawn uniformly from [0, 1), made from the upper 53 bits. The results of std::uniform_real_distribution
+/// differ between libraries.
 double uniform(std::mt19937_64& random) {
     return std::ldexp(static_cast<double>(random() >> 11U), -53);
 }
@@ -99,7 +100,7 @@ int Sampler::draw(std::span<const float> logits) {
         if (left < 0)
             return token;
     }
-    return likeliest(logits); // only if rounding kept the loop from choosing a token
+    return likeliest(logits); // reached only if rounding prevented the loop from choosing a token
 }
 
 namespace {
@@ -150,7 +151,7 @@ public:
 
 private:
     struct Text {
-        std::vector<int> ids; ///< prompt and new tokens
+        std::vector<int> ids; ///< tokens of the prompt and new tokens
         std::ptrdiff_t promptSize;
         Sampler sampler;
         bool goesOn = true;
@@ -175,8 +176,8 @@ private:
         return static_cast<int>(std::min(std::int64_t{m_longest} + m_rules.newTokens, mostTokens(m_model)));
     }
 
-    /// The prompts in chunks; the rows of a chunk have the same positions. A row whose prompt has ended repeats the
-    /// last token at its position, so that the last position of the last chunk is the end of every prompt.
+    /// The prompts in chunks; the rows of a chunk have the same positions. A row whose prompt has ended repeats its
+    /// last token at the same position. The last position of the last chunk is therefore the end of every prompt.
     std::vector<Batch> promptChunks() const {
         const int step = std::max(1, m_rules.chunk / rows());
         std::vector<Batch> chunks;
@@ -196,7 +197,7 @@ private:
         return chunks;
     }
 
-    /// A batch of the last token of each text; texts that have ended repeat theirs.
+    /// A batch with the last token of each text. Texts that have ended repeat their last token.
     Batch newestTokens() const {
         Batch batch{rows(), 1, {}, {}, {}, {}};
         for (const Text& text : m_texts) {
@@ -207,7 +208,8 @@ private:
     }
 
     /// Runs consecutive batches and returns the logits after the last one, [rows, vocab]. All batches go through a
-    /// layer before the next layer begins, so that weights that do not stay in memory are read once for a long prompt.
+    /// layer before the next layer begins. Weights that do not stay in memory are then read only once for a long
+    /// prompt.
     at::Tensor logits(std::span<const Batch> batches, KvCache& cache, const Progress& progress,
                       std::string_view text) const {
         std::vector<at::Tensor> streams;

@@ -14,25 +14,25 @@
 
 namespace secateur {
 
-/// Rule for choosing the next token.
+/// The rule by which the next token is chosen.
 struct Sampling {
     double temperature = 0; ///< 0 = greedy: the likeliest token, of equally likely ones the one with the lowest id
-    double topP = 1; ///< sample from the smallest set of likeliest tokens whose probabilities sum to at least this
+    double topP = 1; ///< samples from the smallest set of likeliest tokens whose probabilities sum to at least this
     std::uint64_t seed = 0;
 
     bool operator==(const Sampling&) const = default;
 };
 
-/// @throws UsageError if the temperature is negative or not finite, or topP is outside (0, 1]
+/// Checks the settings. @throws UsageError if the temperature is negative or not finite, or topP is outside (0, 1]
 void checkSampling(const Sampling& sampling);
 
-/// Chooses tokens for one text. The same seed and logits give the same tokens with every standard library.
+/// Chooses tokens for one text. The same seed and logits give the same tokens, whatever the standard library.
 class Sampler {
 public:
     /// @throws UsageError as checkSampling
     explicit Sampler(const Sampling& sampling);
 
-    /// @param logits [vocab] @throws Error if one is NaN, or the highest is infinite
+    /// Chooses a token. @param logits [vocab] @throws Error if a logit is NaN, or the highest is infinite
     int next(std::span<const float> logits);
 
 private:
@@ -42,18 +42,18 @@ private:
     std::mt19937_64 m_random;
 };
 
-/// Length and sampling of generated texts.
+/// Length and sampling of generated texts, and when they end.
 struct GenerationRules {
     int newTokens = 128;
-    Sampling sampling = {};           ///< of the first text; each further text takes the next seed
-    std::vector<int> stopTokens = {}; ///< a text ends before the first of these that is chosen
-    /// Called after each new token, when the sink has received it. Returns whether the text ends with it. Empty =
-    /// never.
+    Sampling sampling = {};           ///< sampling of the first text; each further text uses the next seed
+    std::vector<int> stopTokens = {}; ///< a text ends before the first of these tokens that is chosen
+    /// Called after each new token, when the sink has received it. Returns whether the text ends with this token. Empty
+    /// = no text ends by it.
     std::function<bool(std::size_t text)> isOver = {};
-    int chunk = 512; ///< maximum number of prompt tokens, of all texts together, that run at once; bounds memory
+    int chunk = 512; ///< maximum number of prompt tokens of all texts together that run at once, to limit memory
 };
 
-/// Why a text ends. `complete`: it has all new tokens, or isOver() ended it. `stopToken`: a stop token was chosen.
+/// Why a text ended. `complete`: it has all new tokens, or isOver() ended it. `stopToken`: a stop token was chosen.
 enum class TextEnd { complete, stopToken, contextFull };
 std::string_view name(TextEnd end);
 
@@ -66,8 +66,8 @@ struct Continuation {
 /// Called with each new token as soon as it is chosen.
 using TokenSink = std::function<void(std::size_t text, int token)>;
 
-/// Continues several texts at once. Prompts may differ in length; a text does not depend on the others.
-/// @param plan of model.runner()
+/// Continues several texts at once. Prompts may differ in length. A text does not depend on the other texts.
+/// @param plan plan of model.runner()
 /// @param prompts token ids of each text
 /// @throws Error for encoders, and for prompts that are empty or leave no room in the model's context; UsageError as
 /// checkSampling(); Cancelled within the time that one layer takes

@@ -15,9 +15,9 @@ namespace secateur {
 enum class Tap {
     input,           ///< [rows, positions, hidden]: the residual stream before the layer
     attentionInput,  ///< [rows, positions, hidden]: input of the query, key and value projections
-    query,           ///< [rows, positions, heads, headDim]: as projected, bias included, before norms and rotation
-    key,             ///< the same for keys, repeated for each query head of a KV group
-    value,           ///< the same for values, repeated likewise
+    query,           ///< [rows, positions, heads, headDim]: queries with bias, before norms and rotation
+    key,             ///< keys, like query; each key head is repeated for the query heads of its KV group
+    value,           ///< values, like key
     attention,       ///< [rows, heads, positions, positions]: attention probabilities; only in backward passes
     context,         ///< [rows, positions, heads, headDim]: weighted sums of values, before the output projection
     attentionOutput, ///< [rows, positions, hidden]: after the output projection, bias included
@@ -28,25 +28,26 @@ enum class Tap {
     output,          ///< [rows, positions, hidden]: the residual stream after the layer
 };
 
-/// Observes layers while they run. The engine computes only taps that wants() asks for. Tensors are on the model's
-/// device, float32 unless takesPlanType(), must not be modified, and are never part of a graph. Padded positions hold
-/// arbitrary values. A layer without attention, or without MLP, does not reach the taps inside it.
+/// Observes layers during their run. The engine computes only taps for which wants() returns true. Tensors are on the
+/// model's device and float32 unless takesPlanType(). They must not be modified, and are never part of a graph. Padded
+/// positions contain arbitrary values. In a layer without attention or without MLP, the taps of that sublayer are not
+/// observed.
 class LayerObserver {
 public:
     virtual ~LayerObserver() = default;
 
     virtual bool wants(int layer, Tap tap) const = 0;
-    /// Whether the inputs of projections (context, mlpHidden) may come in the plan's type, not converted to float32.
+    /// Whether the inputs of projections (context, mlpHidden) may have the plan's type instead of float32.
     virtual bool takesPlanType() const { return false; }
     virtual void see(int layer, Tap tap, const at::Tensor& values) = 0;
 
-    /// Whether attention probabilities are wanted: they take a separate pass over the scores.
+    /// Whether attention probabilities are requested. They need a separate pass over the scores.
     virtual bool wantsAttention(int) const { return false; }
-    /// Called with each block of probabilities: [rows, heads of the block, queries of the block, keys]; 0 for keys that
-    /// a query does not see.
+    /// Called with each block of probabilities, [rows, heads of the block, queries of the block, keys]. The probability
+    /// is 0 for keys that a query does not see.
     virtual void seeAttention(int, std::int64_t /*firstHead*/, std::int64_t /*firstQuery*/, const at::Tensor&) {}
 
-    /// The wanted features of each query's attention, which cost far less than probabilities.
+    /// The requested features of each query's attention. They take far less time than probabilities.
     virtual std::span<const AttentionFeature> attentionFeatures(int) const { return {}; }
     /// Called with the features, [rows, heads, features, positions], in the order of attentionFeatures().
     virtual void seeAttentionFeatures(int, const at::Tensor&) {}

@@ -20,7 +20,7 @@ double since(SteadyClock::time_point begin) {
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-/// One sequence with tokens from all of the vocabulary.
+/// A batch of one sequence, whose tokens are spread over the whole vocabulary.
 Batch syntheticBatch(const ModelSpec& spec, int positions) {
     Batch batch{1, positions, {}, {}, {}, {}};
     constexpr std::int64_t stride = 7919;
@@ -34,7 +34,7 @@ int positionsToTime(const ModelSpec& spec) {
     return spec.context > 0 ? std::min(enough, spec.context) : enough;
 }
 
-/// The layer with the most operations. This layer is timed, because pruned models may have layers without operations.
+/// The layer with the most operations. It is the one to time, because pruned models may have layers without operations.
 int heaviestLayer(const ModelSpec& spec, int positions) {
     const PruningMask dense(spec);
     int heaviest = 0;
@@ -48,7 +48,7 @@ int heaviestLayer(const ModelSpec& spec, int positions) {
     return heaviest;
 }
 
-/// Runs a layer and waits for the device: reading one value of the output synchronises.
+/// Runs a layer and waits for the device by reading one value of the output.
 at::Tensor ran(const Runner& runner, const Plan& plan, int layer, const at::Tensor& x, const Batch& batch) {
     const at::Tensor output = runner.runLayer(plan, layer, x, batch);
     if (output.numel() > 0 && !output.is_cpu())

@@ -9,7 +9,7 @@
 
 namespace secateur {
 
-/// Speed of a model on this machine, estimated from one layer and the LM head.
+/// The speed of a model on this machine, estimated from the time of one layer and of the LM head.
 struct RunSpeed {
     double secondsPerOperation = 0; ///< for operations in layers, as layerOperations() counts them
     double lmHeadSeconds = 0;       ///< per position; 0 for encoders
@@ -19,28 +19,29 @@ struct RunSpeed {
     double processorShare = 1;
 };
 
-/// Times the layer with the most operations, the next layer once (with the loading of its weights), and the LM head, on
-/// random tokens. Takes less than a second except for large models. The plan keeps the weights that were loaded.
-/// @param plan of model.runner()
+/// Times the layer with the most operations, the next layer once (including the loading of its weights), and the LM
+/// head, on random tokens. It takes less than a second except for large models. The plan keeps the loaded weights in
+/// memory.
+/// @param plan plan of model.runner()
 /// @throws Error as Runner; Cancelled
 RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress = {});
 
-/// Amount of work of a run.
+/// The amount of work of a run.
 struct RunSize {
-    std::int64_t tokens = 0; ///< number of tokens that run through all layers, padding included
+    std::int64_t tokens = 0; ///< number of tokens that run through all layers, including padding
     int positions = 1;       ///< length of a sequence
     std::int64_t read = 0;   ///< number of positions at which logits are computed
 };
 
-/// Estimated time of a run under a mask, without loading weights. @throws Error if the mask does not fit the model
+/// Estimated seconds of a run under a mask, without loading weights. @throws Error if the mask does not fit the model
 double runSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const RunSize& size);
 
-/// Estimated time of loading a plan's weights.
-/// @param isDenseLoaded whether the dense model is loaded, so that only layers with cuts have to be
+/// Estimated seconds to load a plan's weights.
+/// @param isDenseLoaded whether the dense model is loaded, so that only layers with cuts must be loaded
 double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoaded);
 
-/// Measures the time of one step of generation: one token through all layers and the LM head. Runs the whole model,
-/// twice if the plan is resident. 0 for models without an LM head. @throws Error as Runner; Cancelled
+/// Measures the seconds of one generation step, in which one token runs through all layers and the LM head. Runs the
+/// whole model; twice if the plan is resident. 0 for models without an LM head. @throws Error as Runner; Cancelled
 double stepSeconds(const Model& model, const Plan& plan, const Progress& progress = {});
 
 /// The default number of tokens in interactive work: 8,192. If a forward pass of the dense model over them would take

@@ -25,19 +25,19 @@ namespace secateur {
 enum class ComputeType { automatic, float32, bfloat16, float16 };
 
 std::string_view name(ComputeType type);
-/// @throws Error listing the known dtypes
+/// The dtype with this name. @throws Error that lists the known dtypes
 ComputeType computeTypeOf(std::string_view name);
 
-/// A model under a mask, ready to run: weights without cut units, converted, on the device. A layer's weights are
-/// converted when first needed, and freed when memory is short. Plans share layers whose masks are equal. Immutable;
-/// usable only with the Runner that made it.
+/// A model under a mask, ready to run. It has the converted weights without cut units, on the device. The weights of a
+/// layer are converted when they are first needed, and freed if memory is short. Plans share layers whose masks are
+/// equal. Immutable. A plan can be used only with the Runner that made it.
 class Plan {
 public:
     virtual ~Plan() = default;
 
     const PruningMask& mask() const { return m_mask; }
-    ComputeType type() const { return m_type; } ///< never automatic
-    /// Why this type was chosen: "float32: ..." for ComputeType::automatic, else empty.
+    ComputeType type() const { return m_type; } ///< never ComputeType::automatic
+    /// The reason for the type if it was chosen automatically: "float32: ..."; otherwise empty.
     const std::string& reason() const { return m_reason; }
     /// Whether all layers fit the memory budget together. If not, runs should go layer by layer (forEachLayer()).
     bool isResident() const { return m_isResident; }
@@ -61,19 +61,20 @@ struct LossGradient;
 struct OutputGradient;
 class RecordedLayer;
 
-/// Keys and values of all layers at the positions that have run. One user at a time.
+/// Keys and values of all layers at the positions that have run. Only one caller at a time may use it.
 class KvCache {
 public:
     virtual ~KvCache() = default;
     virtual int rows() const = 0;
-    virtual int capacity() const = 0; ///< positions
+    virtual int capacity() const = 0; ///< maximum number of positions
     virtual std::int64_t bytes() const = 0;
-    /// Copies the first `positions` of a row of another cache, of the same plan and layers, to the beginning of a row.
-    /// @throws Error if either cache is too small, or the caches belong to different masks
+    /// Copies the first `positions` positions of a row of another cache to the beginning of a row of this cache. Both
+    /// must belong to the same plan and layers. @throws Error if either cache is too small, or they belong to different
+    /// masks
     virtual void begin(int row, const KvCache& from, int fromRow, int positions) = 0;
 };
 
-/// Losses at each position of a batch, row after row; 0 and false at positions without target.
+/// Losses at the positions of a batch, row after row. They are 0 and false at positions without a target.
 struct TokenLosses {
     std::vector<float> nats;          ///< -log probability of the target
     std::vector<std::uint8_t> greedy; ///< whether the target is the likeliest token
@@ -89,9 +90,9 @@ enum class Scalarisation {
     goldProbability, ///< weighted sum of the probabilities of the targets
 };
 
-/// Runs a model one layer at a time: a layer maps the residual stream X_l [rows, positions, hidden] to X_(l+1), float32
-/// on the model's device. Const calls may come from any thread. Padded positions of a stream hold arbitrary finite
-/// values. All calls throw Error for batches that do not fit the model.
+/// Runs a model one layer at a time. A layer maps the residual stream X_l [rows, positions, hidden] to X_(l+1), in
+/// float32 on the model's device. Any thread may call const functions. Padded positions of a stream contain arbitrary
+/// finite values. All functions throw Error for batches that do not fit the model.
 class Runner {
 public:
     using VariantSink = std::function<void(std::size_t variant, const at::Tensor& output)>;
@@ -99,57 +100,61 @@ public:
 
     virtual ~Runner() = default;
 
-    /// @throws Error if the mask does not fit, or the device does not support the type
+    /// Plans the model under a mask. @throws Error if the mask does not fit, or the device does not support the type
     virtual std::shared_ptr<const Plan> plan(const PruningMask& mask,
                                              ComputeType type = ComputeType::automatic) const = 0;
 
-    /// X_0. @throws Error for tokens outside the vocabulary and positions beyond the learned ones
+    /// The first residual stream, X_0. @throws Error for tokens outside the vocabulary and positions beyond the learned
+    /// ones
     virtual at::Tensor embed(const Plan& plan, const Batch& batch) const = 0;
 
-    /// X_(layer+1). With a cache, the batch continues the positions in the cache, and its keys and values are appended.
+    /// Runs a layer and returns X_(layer+1). With a cache, the batch continues the positions in the cache, and its keys
+    /// and values are appended.
     virtual at::Tensor runLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                                 KvCache* cache = nullptr, LayerObserver* observer = nullptr) const = 0;
 
-    /// X_(layer+1) under several masks of this layer, each with more cuts than the plan's. Parts that they have in
-    /// common are computed once. The sink receives the outputs one after the other, and may keep them.
+    /// Computes X_(layer+1) under several masks of this layer. Each mask must have more cuts than that of the plan.
+    /// Common parts are computed once. The sink receives the outputs one after the other, and may store them.
     virtual void runVariants(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                              std::span<const LayerMask> variants, const VariantSink& sink) const = 0;
 
-    /// Runs a layer once more, with its graph, and computes a vector-Jacobian product for each of `outputs`. The sink
-    /// receives the results one after the other, and may keep them.
+    /// Runs a layer again with its graph, and computes a vector-Jacobian product for each element of `outputs`. The
+    /// sink receives the results one after the other, and may store them.
     /// @param attentionScales [rows] factors of the attention probabilities of all heads; empty = 1
     virtual void backwardEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                               std::span<const OutputGradient> outputs, const BackwardSink& sink,
                               std::span<const float> attentionScales = {}) const = 0;
-    /// Runs a layer and keeps its graph, so that the backward pass need not run it again.
-    /// @param wanted all taps whose gradients RecordedLayer::backwardEach() may be asked for
+    /// Runs a layer and stores its graph, so that the backward pass need not run the layer again.
+    /// @param wanted all taps whose gradients RecordedLayer::backwardEach() may request
     virtual std::unique_ptr<RecordedLayer> recordLayer(const Plan& plan, int layer, const at::Tensor& x,
                                                        const Batch& batch, std::span<const Tap> wanted) const = 0;
-    /// Approximate upper bound, for any mask, of the bytes that a recorded layer holds besides its input and output.
+    /// Approximate upper bound, for any mask, of the bytes of a recorded layer in addition to its input and output.
     virtual std::int64_t recordedBytes(int layer, const Batch& batch, std::span<const Tap> wanted) const = 0;
     /// backwardEach() for one gradient of the output, dOutput [rows, positions, hidden].
     LayerGradients backward(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                             const at::Tensor& dOutput, std::span<const Tap> wanted,
                             std::span<const float> attentionScales = {}) const;
 
-    /// Logits in float32. Decoders: [rows, positions, vocab], or [rows, vocab] at the last real position of each row.
-    /// Classifiers: [rows, classes]; encoders without a classifier: the pooled output, [rows, hidden].
+    /// Logits in float32. For decoders [rows, positions, vocab], or [rows, vocab] at the last position of each row that
+    /// is not padding. For classifiers [rows, classes]. For encoders without a classifier, the pooled output [rows,
+    /// hidden].
     virtual at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch,
                               bool lastPositionOnly = false) const = 0;
 
-    /// Losses at the targets. Computed in chunks, so that the logits of all positions never exist at once. Decoders
-    /// only.
-    /// @param targets [rows * positions], -1 = none
+    /// Losses at the targets, for decoders only. Computed in chunks, so that the logits of all positions are never in
+    /// memory at once.
+    /// @param targets [rows * positions], -1 = no target
     virtual TokenLosses losses(const Plan& plan, const at::Tensor& x, const Batch& batch,
                                std::span<const int> targets) const = 0;
 
     /// The scalars of the rows, and the gradient of their sum with respect to x.
-    /// @param targets decoders: [rows * positions], -1 = none; classifiers: labels [rows]; else empty
-    /// @param weights of the targets; empty = 1 each
+    /// @param targets for decoders [rows * positions], -1 = no target; for classifiers the labels [rows]; otherwise
+    /// empty
+    /// @param weights weights of the targets; empty = 1 for each
     virtual LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
                                       std::span<const int> targets, std::span<const float> weights) const = 0;
 
-    /// An empty cache. @param layer the only layer to cache, for runs that go layer by layer; none = all layers
+    /// An empty cache. @param layer the only layer to cache, for runs that go layer by layer; empty = all layers
     /// @throws Error for encoders
     virtual std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity,
                                            std::optional<int> layer = {}) const = 0;
@@ -158,7 +163,7 @@ public:
 /// Callbacks of forEachLayer(). Each of them may be empty.
 struct LayerWalk {
     int firstLayer = 0;
-    /// Returns X_firstLayer of a batch; empty = the embedding, for which firstLayer must be 0.
+    /// Returns X_firstLayer of a batch. Empty = the embedding; firstLayer must then be 0.
     std::function<at::Tensor(std::size_t batch)> start;
     /// Called before a layer with its input X_layer.
     std::function<void(int layer, std::size_t batch, const at::Tensor& input)> enters;
@@ -172,7 +177,7 @@ struct LayerWalk {
 };
 
 /// Runs batches from `firstLayer` to the last layer. With a resident plan, batches run one after another. Otherwise all
-/// batches go through a layer before the next layer begins, so that each weight is read and converted once.
+/// batches go through a layer before the next layer begins, so that each weight is read and converted only once.
 /// @throws Cancelled, within the time that one layer takes for one batch
 void forEachLayer(const Runner& runner, const Plan& plan, std::span<const Batch> batches, const LayerWalk& walk,
                   const Progress& progress = {});

@@ -11,10 +11,10 @@
 
 namespace secateur {
 
-/// The value at a tap and its gradient. For sources only: pulls in ATen.
+/// The value at a tap and its gradient. Include it in sources only, because it includes ATen.
 struct TapGradient {
-    at::Tensor value;    ///< shape as documented at Tap
-    at::Tensor gradient; ///< of the same shape; undefined if the output does not depend on the tap
+    at::Tensor value;    ///< in the shape that Tap documents
+    at::Tensor gradient; ///< in the same shape; undefined if the output does not depend on the tap
 };
 
 /// Gradients with respect to a layer's input and to its taps: the result of Runner::backward.
@@ -29,12 +29,12 @@ struct OutputGradient {
     std::vector<Tap> wanted; ///< taps whose gradients are wanted
 };
 
-/// A layer that ran on a batch, with its autograd graph. The arguments of Runner::recordLayer() need not outlive it.
+/// A layer that ran on a batch, with its autograd graph. It does not refer to the arguments of Runner::recordLayer().
 class RecordedLayer {
 public:
     virtual ~RecordedLayer() = default;
     virtual at::Tensor output() const = 0; ///< X_(layer+1)
-    /// Like Runner::backwardEach(). May be called only once, because it frees the graph.
+    /// Like Runner::backwardEach(). It may be called only once, because it frees the graph.
     virtual void backwardEach(std::span<const OutputGradient> outputs, const Runner::BackwardSink& sink) = 0;
 };
 

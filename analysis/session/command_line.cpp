@@ -33,7 +33,7 @@ void addOption(CommandLine& command, const char* option, std::string value) {
     command.push_back(std::move(value));
 }
 
-/// The beginning of every command that repeats a part of an evaluation.
+/// The beginning of every command that repeats a run of an evaluation.
 CommandLine evaluateCommand(const std::string& model, const std::string& maskFile) {
     CommandLine command{program, "evaluate", model};
     if (!maskFile.empty())
@@ -99,7 +99,7 @@ void addTimes(CommandLine& command, const Evaluation& evaluation) {
         addOption(command, "--by", "sublayer");
 }
 
-/// Options of a provenance that are options of the command; all others are the strategy's.
+/// Options of a provenance that are options of the command. All other options belong to the strategy.
 constexpr std::array runOptions{"protect", "base", "threshold", "max_tokens", "seq_len"};
 
 std::string strategyText(const MaskProvenance& provenance) {
@@ -115,7 +115,7 @@ bool isKnown(const std::string& strategy) {
         parseStrategyRequest(strategy);
         return true;
     } catch (const UsageError&) {
-        return false; // a strategy of another version or program
+        return false; // the strategy belongs to another version or program
     }
 }
 

@@ -69,7 +69,7 @@ MetricResult difference(const MetricResult& a, const MetricResult& b) {
     return result;
 }
 
-/// The label of a measurement. For a measurement in the reference session it begins with the name of the reference.
+/// The label of a measurement. If it is in the reference session, the label begins with the name of the reference.
 std::string ownLabel(const Session& session, const std::string& key, const MetricResult& result) {
     if (key != referenceKey)
         return distinction(session, result);
@@ -179,7 +179,7 @@ std::string distinction(const Session& session, const MetricResult& result) {
         [](const MetricResult& of) { return of.measurement.dtype; },
         [](const MetricResult& of) { return of.measurement.device; },
     };
-    std::vector<const MetricResult*> others; // results that the label so far does not distinguish
+    std::vector<const MetricResult*> others; // results from which the label does not distinguish the measurement yet
     for (const MetricResult& other : session.results)
         if (other.request.resultId() == result.request.resultId())
             others.push_back(&other);

@@ -22,26 +22,26 @@
 
 namespace secateur {
 
-/// Functions of the backends that the window uses. The program, which links both, fills them in. All are called on a
-/// worker thread, throw Error and Cancelled, and hold no state.
+/// Functions of the backends that the window uses. The program sets them, because it links both. All of them are called
+/// on a worker thread, throw Error and Cancelled, and have no state.
 struct Services {
     std::function<std::shared_ptr<const Model>(const std::string& path, const Progress&)> openModel;
-    /// Whether a path names a session rather than a model.
+    /// Whether a path names a session; false for a model.
     std::function<bool(const std::string& path)> isSession;
     std::function<Session(const std::string& path)> readSession;
-    /// Writes a temporary file beside the path and renames it; replaces an existing file.
+    /// Writes a temporary file next to the path and renames it. An existing file is replaced.
     std::function<void(const Session&, const std::string& path)> writeSession;
     /// Checkpoints in Hugging Face's cache, newest first.
     std::function<std::vector<CachedModel>(const Progress&)> cachedModels;
-    /// Measures metrics; results are in the order of the requests. Metrics that run the model use the choice.
+    /// Measures metrics. Results are in the order of the requests. Metrics that run the model use the MeasureChoice.
     std::function<std::vector<MetricResult>(const Model&, std::span<const MetricRequest>, const MeasureChoice&,
                                             const Progress&, const LayerSink&)>
         measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice&,
                      const Progress& progress,
                      const LayerSink& layerDone) { return secateur::measure(model, requests, progress, layerDone); };
-    /// Runs a strategy on the chosen text; the mask of the choice is ignored.
+    /// Runs a strategy on the chosen text. The mask of the MeasureChoice is ignored.
     std::function<PruneResult(const Model&, const PruneRequest&, const MeasureChoice&, const Progress&)> prune;
-    /// Measures how a cut changes the gradients, on the chosen text; the mask of the choice is ignored.
+    /// Measures on the chosen text how a cut changes the gradients. The mask of the MeasureChoice is ignored.
     std::function<GradientChange(const Model&, const GradientChangeRequest&, const MeasureChoice&, const Progress&)>
         gradientChange;
     /// Reads a text and divides it into windows for a model.
@@ -52,15 +52,15 @@ struct Services {
     /// Reads a task file; for a classifier also the names of its classes.
     std::function<AskedTask(const Model&, const TaskRequest&, const Progress&)> readTask;
     std::function<std::shared_ptr<const Tokenizer>(const Model&)> openTokenizer;
-    /// Whether the weights of two plans of one model fit in memory together, so that timed runs can take turns.
+    /// Whether the weights of two plans of one model fit in memory together, so that timed runs can alternate.
     std::function<bool(const Plan&, const Plan&)> stayTogether;
-    /// The tokens of a prompt. @throws Error if the model has no tokenizer that can be read
+    /// The tokens of a prompt. @throws Error if the model has no tokenizer, or it cannot be read
     std::function<PromptTokens(const Model&, const std::string& text)> readPrompt;
     /// Bytes of memory that are available without swapping.
     std::function<std::int64_t()> availableMemory;
-    /// "dense" for a mask that keeps all, else "sha256:..." (resources/manual/formats.md).
+    /// The digest of a mask: "dense" if it cuts nothing, otherwise "sha256:..." (resources/manual/formats.md).
     std::function<std::string(const PruningMask&)> maskDigest;
-    /// Reads a mask file and appends warnings. @param fingerprint of the open model
+    /// Reads a mask file and adds warnings. @param fingerprint fingerprint of the open model
     std::function<MaskRecord(const std::string& path, const ModelSpec&, const std::string& fingerprint,
                              std::vector<std::string>& warnings)>
         readMask;
@@ -69,7 +69,7 @@ struct Services {
     std::function<std::string(const std::string& path)> maskedModel;
     /// Export targets, in the order in which they are offered.
     std::span<const ExportTarget> exportTargets;
-    /// Writes a checkpoint with its mask file and card, whole or not at all. @returns a sentence about the written
+    /// Writes a checkpoint with its mask file and card. Writes all files or none. @returns a sentence about the written
     /// files
     std::function<std::string(const Model&, const ExportTarget&, const ExportRequest&, const Progress&)> exportModel;
     std::vector<std::string> modelExtensions; ///< extensions of model files: ".gguf"

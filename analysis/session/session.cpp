@@ -22,7 +22,7 @@ bool isSame(const TextEvaluation& a, const TextEvaluation& b) {
     return a.digest == b.digest && a.perplexity.rules == b.perplexity.rules;
 }
 
-/// Whether rules lead to the same questions and prompts. The size of batches is ignored.
+/// Whether two sets of rules give the same questions and prompts. The size of batches is ignored.
 bool isSame(const TaskRules& a, const TaskRules& b) {
     const bool hasSameShots = a.shots.count == b.shots.count && a.shots.choice == b.shots.choice &&
                               (a.shots.choice == ShotChoice::first || a.shots.seed == b.shots.seed);
@@ -54,7 +54,7 @@ bool isTimed(const Evaluation& evaluation) {
     return evaluation.latency || !evaluation.prefills.empty();
 }
 
-/// Erases earlier runs that later ones repeat. @returns the number of erased runs
+/// Removes earlier runs that later ones repeat. @returns the number of removed runs
 template <typename Run>
 std::size_t eraseRepeated(std::vector<Run>& earlier, const std::vector<Run>& later) {
     return std::erase_if(earlier, [&](const Run& run) {
@@ -74,7 +74,7 @@ void append(std::vector<Run>& runs, std::vector<Run> more) {
     std::ranges::move(more, std::back_inserter(runs));
 }
 
-/// Removes the runs of an earlier evaluation that a later one repeats. Of two runs on a text it removes the run with
+/// Removes the runs of an earlier evaluation that a later one repeats. Of two runs on a text, removes the run with
 /// fewer windows.
 /// @returns whether the earlier evaluation changed
 bool settle(Evaluation& earlier, Evaluation& later) {
@@ -99,7 +99,7 @@ bool settle(Evaluation& earlier, Evaluation& later) {
         ++erased;
     }
     if (isEmpty(earlier) && !goesOn)
-        earlier.seconds = 0; // all of its runs were replaced
+        earlier.seconds = 0; // all runs of the earlier evaluation were replaced
     return erased > 0 || hadText != earlier.text.has_value();
 }
 
@@ -137,7 +137,7 @@ void joinRow(Evaluation& row, Evaluation more) {
             row.warnings.push_back(std::move(warning));
 }
 
-/// Whether there is a window (wordPpl: page) that both runs scored.
+/// Whether there is a window (wordPpl: a page) that both runs scored.
 bool overlap(const Perplexity& a, const Perplexity& b) {
     const auto shares = [](const auto& ours, const auto& theirs, auto index) {
         return std::ranges::any_of(ours, [&](const auto& own) {
@@ -148,7 +148,7 @@ bool overlap(const Perplexity& a, const Perplexity& b) {
                                                      : shares(a.windows, b.windows, &WindowLoss::index);
 }
 
-/// The first of "M.json", "M.json (2)", ... that no other mask has.
+/// The first of the names "M.json", "M.json (2)" and so on that no other mask has.
 std::string freeName(const std::vector<SessionMask>& masks, const SessionMask& wanted) {
     std::string name = wanted.name;
     for (int number = 2;; ++number) {
@@ -174,7 +174,7 @@ const SessionMask* Session::mask(std::string_view digest) const {
 }
 
 void add(Session& session, MetricResult result) {
-    // Measurements at different times count as the same.
+    // The time of a measurement is ignored in the comparison.
     const auto isSame = [&](const MetricResult& other) {
         Measurement now = result.measurement;
         now.created = other.measurement.created;
@@ -205,7 +205,7 @@ bool isEmpty(const Evaluation& evaluation) {
 
 void place(std::vector<Evaluation>& evaluations, Evaluation evaluation, std::vector<bool>& isChanged) {
     if (evaluation.mask.digest == "dense")
-        evaluation.mask.name.clear(); // a mask that keeps all stands for the dense model, which has no name
+        evaluation.mask.name.clear(); // a mask that cuts nothing stands for the dense model, which has no name
     if (evaluation.text)
         evaluation.text->reference.reset();
     for (TaskEvaluation& task : evaluation.tasks)
@@ -270,7 +270,7 @@ Evaluation compared(const Session& session, Evaluation evaluation, std::string_v
 }
 
 std::vector<Evaluation> joinMasks(Session& session, const Session& other) {
-    std::map<std::string, std::string> renamed; // by digest and name
+    std::map<std::string, std::string> renamed; // new names, by digest and old name
     for (const SessionMask& mask : other.masks)
         renamed[mask.digest + ' ' + mask.name] = add(session, mask);
     std::vector<Evaluation> evaluations = other.evaluations;

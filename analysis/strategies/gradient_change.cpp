@@ -20,8 +20,8 @@ MetricRequest gnormOf(const std::string& scalarisation) {
     return parseMetricRequests("gnorm:scalarisation=" + scalarisation).front();
 }
 
-/// A matrix [hidden, columns] float64. The product of a row vector with it has the means of each `width` consecutive
-/// numbers of the vector.
+/// A matrix [hidden, columns] float64. The product of a row vector with it gives the means of each `width` consecutive
+/// elements of the vector.
 at::Tensor poolingOf(std::int64_t hidden, std::int64_t width) {
     const at::Tensor column = at::arange(hidden, at::kLong).floor_divide(width);
     const at::Tensor pooling = at::one_hot(column).to(at::kDouble);
@@ -63,8 +63,9 @@ private:
         return KeptUnits(layerOf(layer), m_run.plan.mask().layer(layer)).heads;
     }
 
-    /// Adds the pooled gradient of a layer. The gradient is a sum of outer products of two vectors, and the mean over a
-    /// block of an outer product is the product of the vectors' means. So the gradient itself is not computed.
+    /// Adds the pooled gradient of a layer. The gradient is a sum of outer products of two vectors. The mean over a
+    /// block of an outer product is the product of the means of the two vectors. Therefore the gradient itself is not
+    /// computed.
     void add(const LayerBackward& pulled) {
         const auto& taps = pulled.gradients.taps;
         const auto query = taps.find(Tap::query);
@@ -104,7 +105,7 @@ private:
     GradientScalars m_scalars;
     ScalarChoice m_of;
     PaddedBatches m_batches;
-    std::vector<at::Tensor> m_sums; ///< [kept heads, columns] float64 for each layer; for tied ones in the first
+    std::vector<at::Tensor> m_sums; ///< for each layer, [kept heads, columns] float64; tied layers use the first
 };
 
 } // namespace

@@ -25,18 +25,18 @@ namespace secateur {
 
 namespace {
 
-/// When a run stops.
+/// The rule by which a run stops.
 struct GreedyStop {
     enum class At {
         budget,
-        floor, ///< before the step after which the quality would be more than `worse` worse than without new cuts
-        knee,  ///< after the whole budget; the result is the mask at the knee of the curve
+        floor, ///< before the first step after which the quality is more than `worse` worse than at the beginning
+        knee,  ///< after the whole budget; the result is the mask at the knee of the quality curve
     };
     At at = At::budget;
     double worse = 0;
 };
 
-/// Reads "budget", "floor:X" or "knee".
+/// Parses "budget", "floor:X" or "knee".
 GreedyStop greedyStopOf(std::string_view option) {
     using At = GreedyStop::At;
     if (option == "budget")
@@ -55,7 +55,7 @@ GreedyStop greedyStopOf(std::string_view option) {
                      "--strategy");
 }
 
-/// The option `per_step`: number of heads to cut in a step.
+/// The value of the option `per_step`: the number of heads to cut in a step.
 int perStepOf(const StrategyRequest& request) {
     const std::string text = request.option("per_step");
     int heads = 0;
@@ -65,18 +65,18 @@ int perStepOf(const StrategyRequest& request) {
     return heads;
 }
 
-/// Measures the quality of a model from the streams that a backward walk kept.
+/// Measures the quality of a model from the streams that a backward walk has stored.
 class GreedyQuality {
 public:
-    /// All arguments must outlive this object. @param scalar the one whose values are in BackwardTrace::values
+    /// All arguments must outlive this object. @param scalar scalar whose values are in BackwardTrace::values
     GreedyQuality(const Model& model, const PaddedBatches& batches, std::span<const int> labels,
                   const GradientScalars& scalars, Scalarisation scalar);
 
     std::string_view id() const;
-    /// The quality under a plan. The first call must be before the first cut: `agreement` and `pooled_distance` compare
-    /// later outputs with those of the first call.
+    /// The quality under a plan. The first call must precede the first cut, because `agreement` and `pooled_distance`
+    /// compare later outputs with those of the first call.
     double measure(const Plan& plan, const BackwardTrace& trace);
-    /// The loss of quality between two values of measure(); negative = the quality became better.
+    /// How much worse the quality became between two values of measure(). Negative = it became better.
     double worsening(double before, double after) const;
 
 private:
@@ -92,8 +92,8 @@ private:
     const GradientScalars& m_scalars;
     Scalarisation m_scalar;
     Kind m_kind;
-    at::Tensor m_labels; ///< [texts] int64, in the order of the batches; for `agreement` the answers of the first call
-    at::Tensor m_before; ///< [texts, hidden] float64: pooled outputs of the first call
+    at::Tensor m_labels; ///< [texts] int64, in the order of the batches; for `agreement`, the answers of the first call
+    at::Tensor m_before; ///< [texts, hidden] float64: the pooled outputs of the first call
 };
 
 GreedyQuality::GreedyQuality(const Model& model, const PaddedBatches& batches, std::span<const int> labels,
@@ -145,7 +145,7 @@ double GreedyQuality::worsening(double before, double after) const {
     return isBetterLow ? after - before : before - after;
 }
 
-/// Mean loss per target. If the walk's scalar is the loss, uses the scalar's values, so that logits are not computed
+/// Mean loss per target. If the scalar of the walk is the loss, its values are used, so that logits are not computed
 /// twice.
 double GreedyQuality::loss(const Plan& plan, const BackwardTrace& trace) const {
     double nats = 0;
@@ -191,13 +191,13 @@ double GreedyQuality::distance(const at::Tensor& pooled) {
     return (1 - (pooled * m_before).sum(1) / lengths).mean().item<double>();
 }
 
-/// Number of heads that a budget cuts. @throws UsageError if it cannot be met
+/// Number of heads that a budget cuts. @throws UsageError if the model has too few heads
 std::size_t headsOf(const ModelSpec& spec, const PruneRequest& request) {
     const PruningMask any = pruneBy(spec, request, randomValues(spec, CutUnit::head, 0));
     return newlyCut(spec, CutUnit::head, request.base.value_or(PruningMask(spec)), any);
 }
 
-/// Progress of one step, as a part of the progress of all steps. Reports name the number of the step.
+/// The Progress of one step, as a part of the progress of all steps. Reports state the number of the step.
 Progress stepProgress(const Progress& all, std::size_t step, std::size_t steps) {
     const auto share = [&](std::size_t done) { return static_cast<double>(done) / static_cast<double>(steps + 1); };
     return Progress(
@@ -265,14 +265,15 @@ private:
                 .memory = {.trace = &m_trace}};
     }
 
-    /// Makes the plan of the next mask. It shares the unchanged layers with the current plan. The next walk begins at
-    /// the first changed layer.
+    /// Makes the plan for the next mask. It shares unchanged layers with the current plan. The next walk begins at the
+    /// first layer that changed.
     void take(const PruningMask& mask) {
         m_trace.firstLayer = m_trace.keepsStreams ? commonLayers(m_plan->mask(), mask) : 0;
         m_plan = m_model.runner().plan(mask, m_plan->type());
     }
 
-    /// @returns the quality under the plan @param needsScores whether to measure the metric too, for a further step
+    /// Measures under the current plan. @returns the quality @param needsScores whether to measure the metric too, for
+    /// a further step
     double measure(bool needsScores, const Progress& progress) {
         if (needsScores) {
             MetricResult found = std::move(measureGradient(m_model, gradientRun(), std::array{m_metric}, progress)[0]);
@@ -327,12 +328,12 @@ private:
     GreedyStop m_stop;
     std::size_t m_heads;
     std::size_t m_perStep;
-    std::shared_ptr<const Plan> m_plan; ///< of the mask so far
+    std::shared_ptr<const Plan> m_plan; ///< plan under the mask so far
     GradientScalars m_scalars;
     PaddedBatches m_batches;
     GreedyQuality m_quality;
     BackwardTrace m_trace;
-    Matrix m_scores; ///< [layers, heads] under the plan
+    Matrix m_scores; ///< [layers, heads], values of the metric under the plan
 };
 
 } // namespace

@@ -27,7 +27,7 @@ std::string lower(std::string text) {
     return text;
 }
 
-/// Splits a condition into words. Relations and "%" become words even without spaces around them.
+/// Splits a condition into words. Relations and "%" are words of their own, even without spaces around them.
 std::vector<std::string> wordsOf(std::string_view text) {
     std::vector<std::string> words{""};
     const auto isRelation = [](char c) { return c == '<' || c == '>'; };
@@ -56,7 +56,7 @@ std::optional<Number> numberOf(const std::string& text) {
     throw UsageError(message, join(words, " "));
 }
 
-/// Reads the range in a condition such as "layer 3" or "layer 3-12".
+/// The range in a condition such as "layer 3" or "layer 3-12".
 std::pair<int, int> rangeOf(const std::vector<std::string>& words) {
     if (words.size() != 2)
         refuse(words, "should name one number or a range, as in layer 3-12");
@@ -118,7 +118,7 @@ std::size_t classNumber(const MetricInfo& info, const std::string& name) {
     return static_cast<std::size_t>(found - info.classes.begin());
 }
 
-/// The column of a result that has the value of a head.
+/// The column of a result that contains the value of a head.
 std::size_t columnOf(Scope scope, const LayerSpec& layer, int head) {
     return scope == Scope::layer ? 0 : static_cast<std::size_t>(scope == Scope::kvGroup ? layer.kvGroup(head) : head);
 }
@@ -265,7 +265,7 @@ void HeadRule::apply(const Condition& condition, const HeadFacts& facts, Passing
     const std::vector<int> order =
         condition.kind == Kind::end ? ranks(result->values.values(), !condition.isHighest) : std::vector<int>();
     const auto ranked = static_cast<double>(std::ranges::count_if(order, [](int rank) { return rank > 0; }));
-    constexpr double slack = 1e-9; // so that rounding does not lose a head if the percentage is a whole number of heads
+    constexpr double slack = 1e-9; // avoids losing a head by rounding if the percentage is a whole number of heads
     const double count =
         condition.isPercentage ? std::floor(condition.number * ranked / 100 + slack) : condition.number;
     const auto meets = [&](HeadId head, std::size_t cell, double value) {

@@ -43,7 +43,7 @@ PruneResult runRandom(const PruneContext& context) {
 }
 
 PruneResult runRanking(const PruneContext& context) {
-    context.checkBudget(); // first, because measuring may take long
+    context.checkBudget(); // checked first, because measuring may take long
     MetricResult metric = context.measureMetric();
     PruningMask mask = context.cutBy(metric.values);
     return {.mask = std::move(mask), .metric = std::move(metric)};
@@ -66,7 +66,7 @@ double calibrationPasses(const ModelSpec& spec, const PruneRequest& request) {
 
 namespace {
 
-/// The measure of a history in words, and its unit.
+/// The name of a history's measure for sentences, and its unit.
 std::pair<std::string, std::string> wordsFor(const std::string& measure) {
     if (measure == "loss_nats")
         return {"loss", " nats/token"};
@@ -149,8 +149,8 @@ double meanOf(const Matrix& values, const std::vector<int>& layers, int index) {
     return layers.size() == 1 ? sum : sum / static_cast<double>(layers.size());
 }
 
-/// The units that can be cut, by layer. Their values are negated if the highest are cut first, so that the lowest come
-/// first.
+/// The units that can be cut, by layer. If the highest values are cut first, values are negated, so that the lowest are
+/// always cut first.
 class Candidates {
 public:
     Candidates(const ModelSpec& spec, const Matrix& values, const CutOrder& order, const Protection& protection,
@@ -193,7 +193,7 @@ public:
 private:
     bool mayCut(const std::vector<int>& tied, int index) const {
         const int layer = tied.front();
-        // isCut() is true for a bypassed attention, which can still be dropped.
+        // isCut() is true for a bypassed attention, but it can still be dropped.
         const LayerMask& own = m_base.layer(layer);
         const bool isGone = m_order.unit == CutUnit::attention ? !own.block || own.attention == AttentionCut::drop
                                                                : isCut(m_base, m_spec, m_order.unit, layer, index);
@@ -215,8 +215,8 @@ void checkBudget(const Budget& budget) {
         throw UsageError(fmt::format("{} is no whole number of units; a share ends in %", text), "--budget");
 }
 
-/// Number of units in a budget. The slack is there so that rounding does not lose a unit if a percentage is a whole
-/// number of units.
+/// Number of units in a budget. A small tolerance avoids losing a unit by rounding if a percentage is a whole number of
+/// units.
 double wanted(const Budget& budget, std::size_t units) {
     constexpr double slack = 1e-9;
     return budget.isPercentage ? std::floor(budget.amount * static_cast<double>(units) / 100 + slack) : budget.amount;
@@ -231,7 +231,7 @@ double wanted(const Budget& budget, std::size_t units) {
                      "--budget", "The others are protected, cut already or have no value");
 }
 
-/// Keeps the first `count` candidates in order of value, layer and index.
+/// Keeps the first `count` candidates in the order of value, layer and index.
 void keepLowest(std::vector<Candidate>& candidates, std::size_t count) {
     const auto comesFirst = [](const Candidate& a, const Candidate& b) {
         if (a.value != b.value)
@@ -322,7 +322,8 @@ Matrix randomValues(const ModelSpec& spec, CutUnit unit, std::uint64_t seed) {
     Matrix values(spec.layers.size(), columnsOf(spec, unit));
     for (std::size_t layer = 0; layer < spec.layers.size(); ++layer)
         for (int index = 0; index < unitsIn(spec.layers[layer], unit); ++index)
-            // From the upper 53 bits, because the results of std::uniform_real_distribution differ between libraries.
+            // made from the upper 53 bits, because the results of std::uniform_real_distribution differ between
+            // libraries
             values(layer, static_cast<std::size_t>(index)) = std::ldexp(static_cast<double>(random() >> 11U), -53);
     return values;
 }

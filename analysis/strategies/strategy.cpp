@@ -36,7 +36,7 @@ constexpr std::array chosenMetricOptions{metric, perLayer, reversed};
 constexpr std::array rankingOptions{perLayer, reversed};
 constexpr std::array greedyOptions{perStep, reversed, stop};
 
-constexpr double passesPerGreedyStep = 3.5; ///< half a forward pass on average, and a backward pass, which counts as 3
+constexpr double passesPerGreedyStep = 3.5; ///< on average half a forward pass, and a backward pass, which counts as 3
 
 constexpr StrategyInfo randomStrategy(std::string_view id, std::string_view summary, std::string_view removes,
                                       std::string_view budget, CutUnit unit) {
@@ -103,7 +103,7 @@ constexpr std::array strategies{
                  .needsMetricOption = true},
 };
 
-/// The metric that a strategy ranks by; nullptr if it needs none.
+/// The metric that a strategy ranks by; null if it needs none.
 const MetricInfo* metricOf(const StrategyInfo& info, const ParsedRequest& parsed) {
     if (!info.needsMetricOption)
         return findMetric(info.metric);
@@ -145,7 +145,7 @@ std::string direction(CutEnd end) {
     return "of the metric";
 }
 
-/// A row of the manual's table.
+/// A row of the table in the manual.
 std::string tableRow(const StrategyInfo& strategy) {
     const MetricInfo* const ranked = findMetric(strategy.metric);
     std::vector<std::string> options;

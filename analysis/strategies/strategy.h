@@ -21,11 +21,11 @@ struct PruneRequest;
 struct PruneResult;
 struct StrategyRequest;
 
-/// The end of the ranking that a strategy cuts. `ofMetric`: the one that the metric's row names.
+/// The end of the ranking that a strategy cuts. `ofMetric`: the end that the metric's row states.
 enum class CutEnd { none, lowest, highest, ofMetric };
 
-/// One row of the strategy table: the texts of a strategy for lists and documentation, its inputs, and the function
-/// that makes its mask.
+/// A row of the strategy table. It contains the texts of a strategy for lists and documentation, its inputs, and the
+/// function that makes its mask.
 struct StrategyInfo {
     std::string_view id;
     std::string_view summary;
@@ -36,14 +36,14 @@ struct StrategyInfo {
     PruneResult (&run)(const PruneContext& context);
 
     CutEnd end = CutEnd::none;
-    std::span<const OptionInfo> options = {}; ///< its own; allOptions() adds those of its metric
-    std::optional<CutUnit> unit = {};         ///< unit that it cuts; absent = the one that its metric ranks
+    std::span<const OptionInfo> options = {}; ///< the strategy's own options; allOptions() adds those of its metric
+    std::optional<CutUnit> unit = {};         ///< unit that it cuts; empty = the unit that its metric ranks
     std::string_view metric = {};             ///< id of the metric that it always ranks by; empty = none
     bool needsMetricOption = false;           ///< whether it ranks by the metric that the option `metric` names
     bool needsSeed = false;                   ///< whether the mask depends on PruneRequest::seed
     double passesPerStep = 0;                 ///< cost of a step, in forward passes over the calibration text
-    /// For strategies that measure on a calibration text while they cut: the number of steps for the request's budget.
-    /// null = needs no such text. @throws UsageError if the budget cannot be met
+    /// For strategies that measure on a calibration text during their steps: the number of steps for the request's
+    /// budget. Null = the strategy needs no such text. @throws UsageError if the budget cannot be met
     std::size_t (*steps)(const ModelSpec& spec, const PruneRequest& request) = nullptr;
     /// Checks options beyond their types. @throws UsageError
     void (*check)(const StrategyRequest& request) = nullptr;
@@ -53,8 +53,8 @@ struct StrategyInfo {
 std::span<const StrategyInfo> allStrategies();
 /// The row with this id; nullptr if there is none.
 const StrategyInfo* findStrategy(std::string_view id, std::span<const StrategyInfo> table = allStrategies());
-/// The strategy that cuts this end of a metric's ranking in steps, and measures the metric again after each step;
-/// nullptr if there is none.
+/// The strategy that cuts this end of a metric's ranking in steps and measures the metric again after each step. Null
+/// if there is none.
 const StrategyInfo* stepwiseStrategy(std::string_view metricId, bool highestFirst,
                                      std::span<const StrategyInfo> table = allStrategies());
 /// The strategy's own options, then those of the metric that it always ranks by.
@@ -62,33 +62,33 @@ std::vector<OptionInfo> allOptions(const StrategyInfo& strategy);
 /// The manual's table of strategies in Markdown.
 std::string strategyTable(std::span<const StrategyInfo> table = allStrategies());
 
-/// A strategy with its options. Holds only options that differ from their defaults.
+/// A strategy with its options. Contains only options that differ from their defaults.
 struct StrategyRequest {
     const StrategyInfo* info = nullptr;
-    std::map<std::string, std::string> options; ///< the strategy's own
+    std::map<std::string, std::string> options; ///< options of the strategy itself
     std::optional<MetricRequest> metric;        ///< the metric that it ranks by
 
     /// The strategy's own options and the metric's.
     std::map<std::string, std::string> allOptions() const;
-    /// "gate_norm:fold_norm=true": strategy and options in one word (resources/manual/formats.md, Result ids).
+    /// The strategy and its options as one word: "gate_norm:fold_norm=true" (resources/manual/formats.md, Result ids).
     std::string resultId() const;
     /// Value of one of the strategy's own options, or its default.
     std::string option(std::string_view name) const;
     bool flag(std::string_view name) const { return option(name) == "true"; }
     CutUnit unit() const;
-    /// Whether the units of highest value are cut first: by StrategyInfo::end; with reversed=true the opposite.
+    /// Whether the units with the highest values are cut first. StrategyInfo::end says so; reversed=true inverts it.
     bool highestFirst() const;
 };
 
-/// Reads "id[:key=value]...". Options that the strategy does not have are the metric's.
-/// @throws UsageError for unknown strategies and options, listing the known ones; and if the option `metric` names no
-/// metric, one without a pruning direction, or one that ranks no unit
+/// Parses "id[:key=value]...". Options that the strategy does not have belong to its metric.
+/// @throws UsageError for unknown strategies and options, with the known ones; also if the option `metric` names no
+/// metric, a metric without a pruning direction, or one that ranks no unit
 StrategyRequest parseStrategyRequest(std::string_view text, std::span<const StrategyInfo> table = allStrategies());
 
 /// A request for the strategy that cuts by any metric, from either end. @throws UsageError as parseStrategyRequest()
 StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer);
 
-/// Reads "8" (units) or "12.5%". @throws UsageError
+/// Parses "8" (units) or "12.5%". @throws UsageError
 Budget parseBudget(std::string_view text);
 /// The budget as text that parseBudget() reads.
 std::string budgetText(const Budget& budget);

@@ -19,7 +19,7 @@ namespace secateur {
 
 namespace {
 
-/// Numbers of tokens that the texts of a pair keep if they have more than `room` together.
+/// The number of tokens that each text of a pair keeps if the two have more than `room` tokens together.
 std::pair<std::size_t, std::size_t> keptOfPair(std::size_t first, std::size_t second, std::size_t room) {
     const std::size_t shorter = std::min({first, second, room / 2});
     const std::size_t longer = room - shorter;
@@ -34,7 +34,7 @@ void erase(Encoding& encoding, std::size_t begin, std::size_t end) {
     cut(encoding.types);
 }
 
-/// The text with a to z for A to Z: labels of data sets and checkpoints often differ in case only ("positive",
+/// A text with A to Z replaced by a to z. Labels of data sets and checkpoints often differ only in case ("positive",
 /// "POSITIVE").
 std::string lowerCase(std::string text) {
     std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
@@ -160,10 +160,10 @@ TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tok
 
 namespace {
 
-constexpr std::int64_t cachedPerToken = 4; ///< maximum number of cached tokens of a batch, divided by batchTokens
+constexpr std::int64_t cachedPerToken = 4; ///< maximum number of cached tokens of a batch is this times batchTokens
 constexpr std::int64_t mostRows = 64;
 
-/// An answer while it is generated.
+/// An answer that is being generated.
 class Draft {
 public:
     Draft(const AnswerPrompt& prompt, const std::vector<int>& ids, const Tokenizer& tokenizer)
@@ -258,7 +258,7 @@ private:
         return ids;
     }
 
-    /// Number of prompts in the next batch. @param order the prompts that are left, longest first
+    /// Number of prompts in the next batch. @param order the prompts that have no answer yet, longest first
     std::size_t batchRows(std::span<const std::size_t> order) const {
         const auto longest = std::ssize(m_ids[order.front()]);
         std::int64_t most = 0;

@@ -14,15 +14,16 @@
 
 namespace secateur {
 
-/// A text or a pair as at most `most` tokens, truncated like "longest_first" of Hugging Face: a single text at its end,
-/// a pair at the end of the longer text until both are equally long. Special tokens are kept.
+/// Encodes a text or a pair as at most `most` tokens. Truncates like "longest_first" of Hugging Face: a single text at
+/// its end; a pair at the end of the longer text until both are equally long. Special tokens are kept.
 Encoding cutEncoding(const LabelledText& text, const Tokenizer& tokenizer, std::size_t most);
 
-/// The number of the class that a text's label names: by its name, in upper or lower case, or by its number from 0.
-/// @param names of the classes; may be empty @throws Error with the text's line for unknown labels
+/// The index of the class that a text's label names. The label is the name of the class, in upper or lower case, or its
+/// index.
+/// @param names names of the classes; may be empty @throws Error with the text's line for unknown labels
 std::size_t classOf(const LabelledText& text, std::span<const std::string> names, std::size_t classes);
 
-/// The texts of a task that the rules choose, as tokens. TokenSequence::document is the text's index in the task.
+/// The texts of a task that the rules select, as tokens. TokenSequence::document is the index of the text in the task.
 std::vector<TokenSequence> labelledSequences(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,
                                              const TaskRules& rules);
 
@@ -35,7 +36,7 @@ std::vector<TokenSequence> labelledSequences(const ModelSpec& spec, const Tokeni
 TaskRun classifyTexts(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const Task& task,
                       std::span<const std::string> classNames, const TaskRules& rules, const Progress& progress = {});
 
-/// Comparison of a generated answer with the reference answers.
+/// The comparison of a generated answer with the reference answers.
 struct AnswerVerdict {
     std::string compared; ///< the part of the generated text that was compared
     bool isExact = false;
@@ -52,9 +53,9 @@ std::size_t firstStop(std::string_view text, std::span<const std::string> stops,
 /// @param prompts number of prompts in the task @param tokens length of the longest prompt with its answer
 std::int64_t answersAtOnce(std::int64_t prompts, std::int64_t tokens, std::int64_t batchTokens);
 
-/// Generates answers to the prompts of a task greedily, until a stop text, EOS or the prompt's maximum number of
-/// tokens. A prompt that leaves no room for the answer loses its first tokens.
-/// @param plan of model.runner()
+/// Generates answers to the prompts of a task greedily. An answer ends at a stop text, at EOS, or at the prompt's
+/// maximum number of tokens. A prompt that leaves no room for the answer loses its first tokens.
+/// @param plan plan of model.runner()
 /// @param rules only limit, seed, tokens and batchTokens are used; a batch may have four times batchTokens, because a
 /// token in the KV cache needs little memory
 /// @throws Error for tasks without prompts, encoders, and prompts that cannot be continued (with the line); Cancelled

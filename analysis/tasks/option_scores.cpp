@@ -18,18 +18,18 @@ namespace {
 
 using Ids = std::span<const int>;
 
-/// A piece for the beginning of adjacent questions pays off from this number of shared tokens.
+/// Minimum number of tokens that adjacent questions must share at their beginning to get a common piece.
 constexpr std::size_t leastExamples = 32;
-/// A piece for the beginning of a question's options pays off from this number of tokens that need not run again.
+/// Minimum number of tokens that need not run again if the options of a question get a common piece.
 constexpr std::size_t leastShared = 8;
-/// Maximum number of tokens in the KV cache of a batch, divided by batchTokens: short options may follow long
-/// questions.
+/// The maximum number of tokens in the KV cache of a batch is this times batchTokens, because short options may follow
+/// long questions.
 constexpr std::int64_t mostCached = 4;
-/// Number of tokens in a batch at which matrix products have nearly full speed. Beyond it, only rows of similar length
-/// are added, because padding costs as much as tokens.
+/// Number of tokens in a batch at which matrix products have nearly full speed. In larger batches, only rows of similar
+/// length are added, because padding costs as much as tokens.
 constexpr std::int64_t enoughTokens = 256;
 
-/// The tokens that run through the model: all but the last, which predicts nothing.
+/// The tokens that run through the model: all except the last, which predicts nothing.
 Ids inputOf(const OptionTokens& option) {
     return Ids(option.ids).first(option.ids.size() - 1);
 }
@@ -38,7 +38,7 @@ std::size_t commonSize(Ids a, Ids b) {
     return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-/// The beginning that all options of a question share.
+/// The tokens at the beginning that all options of a question share.
 Ids sharedBy(const std::vector<OptionTokens>& options) {
     Ids shared = inputOf(options.front());
     for (const OptionTokens& option : options)
@@ -70,8 +70,8 @@ public:
 private:
     const std::vector<OptionTokens>& question(std::size_t place) const { return m_questions[m_chosen[place]]; }
 
-    /// The questions from `begin` on that share their examples: the index after the last one, and the number of shared
-    /// tokens. A question that would make the shared beginning less than half as long is not included.
+    /// The questions from `begin` on that share their examples. Returns the index after the last question and the
+    /// number of shared tokens. A question that would make the shared beginning less than half as long is not included.
     std::pair<std::size_t, std::size_t> family(std::size_t begin) const {
         std::size_t end = begin + 1;
         std::size_t shared = 0;
@@ -85,7 +85,7 @@ private:
         return {end, shared};
     }
 
-    /// Adds a child of `parent` with the rest of `input`.
+    /// Adds a child piece of `parent` with the remaining tokens of `input`. @returns its index
     std::size_t piece(std::optional<std::size_t> parent, Ids input) {
         OptionPiece made;
         if (parent) {
@@ -136,7 +136,8 @@ private:
         return first;
     }
 
-    /// Adds the targets of an option, each to the piece that contains its position, on the way from `leaf` to the root.
+    /// Adds the targets of an option. Each target goes to the piece that contains its position, on the path from `leaf`
+    /// to the root.
     void addTargets(const OptionTokens& option, OptionId id, std::size_t leaf) {
         for (std::size_t i = option.firstScored; i < option.ids.size(); ++i) {
             const int position = static_cast<int>(i) - 1;
@@ -147,7 +148,7 @@ private:
         }
     }
 
-    /// Puts pieces into batches: by depth, then the longest first, so that the rows of a batch have similar lengths.
+    /// Puts pieces into batches: by depth, then longest first, so that the rows of a batch have similar lengths.
     void makeBatches() {
         std::vector<std::size_t> order(m_tree.pieces.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
@@ -233,8 +234,8 @@ OptionTree optionTree(std::span<const std::vector<OptionTokens>> questions, std:
 
 namespace {
 
-/// Maximum bytes of residual streams in memory. Large models, whose weights are read again in each pass over the
-/// layers, have more, so that there are fewer passes.
+/// Maximum bytes of residual streams in memory. For large models it is increased, because their weights are read again
+/// in each pass over the layers.
 constexpr std::int64_t streamBytes = std::int64_t{256} << 20U;
 constexpr std::int64_t streamBytesOfLargeModels = std::int64_t{2} << 30U;
 
@@ -293,7 +294,7 @@ private:
             caches[batch].reset();
     }
 
-    /// A cache for the pieces of a batch. It contains the tokens in front of each piece.
+    /// A KV cache for the pieces of a batch. It contains the tokens before each piece.
     std::unique_ptr<KvCache> beginnings(int layer, std::size_t batch,
                                         const std::vector<std::unique_ptr<KvCache>>& caches) const {
         int capacity = 0;
@@ -339,12 +340,12 @@ private:
     const Runner& m_runner;
     const Plan& m_plan;
     const OptionTree& m_tree;
-    std::vector<Place> m_place; ///< of each piece
+    std::vector<Place> m_place; ///< batch and row of each piece
     std::vector<Batch> m_batches;
     std::vector<at::Tensor> m_streams;
 };
 
-/// Number of questions at the front of `order` that have at most `mostTokens` tokens together; at least 1.
+/// Number of questions at the beginning of `order` that have at most `mostTokens` tokens together, but at least 1.
 std::size_t together(std::span<const std::vector<OptionTokens>> questions, std::span<const std::size_t> order,
                      std::int64_t mostTokens) {
     std::int64_t tokens = 0;

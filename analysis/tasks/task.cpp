@@ -58,7 +58,7 @@ const TaskFormat& taskFormat(std::string_view id) {
 
 namespace {
 
-/// Length in bytes of a text without the white space at its end.
+/// Length in bytes of a text up to the white space at its end.
 std::size_t sizeWithoutEnd(std::string_view text) {
     const std::string_view inside = trimmed(text);
     return inside.empty() ? 0 : static_cast<std::size_t>(inside.data() - text.data()) + inside.size();
@@ -73,7 +73,7 @@ public:
     OptionTokens tokens(const TaskOption& option) {
         const std::string whole = option.context + option.continuation;
         const std::string_view context = std::string_view(option.context).substr(0, sizeWithoutEnd(option.context));
-        // The last context is kept, because the options of a question mostly share theirs, which may be long.
+        // The last context is cached, because the options of a question usually share their context, which may be long.
         if (!m_hasContext || context != m_context) {
             m_context = context;
             m_contextIds = context.empty() ? std::vector<int>() : encoded(context);
@@ -81,7 +81,7 @@ public:
         }
         if (m_contextIds.empty())
             return afterPrefix(whole);
-        // The context keeps the tokens that it has by itself, even if the whole text is divided differently at its end.
+        // The context has the tokens of the context alone, even if the tokens of the whole text differ at its end.
         OptionTokens tokens{m_contextIds, m_contextIds.size()};
         const std::vector<int> all = encoded(whole);
         if (all.size() > tokens.firstScored)
@@ -110,7 +110,7 @@ private:
     std::vector<int> m_contextIds;
 };
 
-/// Drops the first tokens, so that at most `mostInputs` go into the model.
+/// Removes the first tokens, so that at most `mostInputs` tokens are input of the model.
 void truncate(OptionTokens& tokens, std::size_t mostInputs) {
     if (tokens.ids.size() <= tokens.firstScored)
         throw Error("has a continuation without tokens");
@@ -151,7 +151,8 @@ std::vector<OptionTokens> optionTokens(const TaskQuestion& question, const Token
 
 namespace {
 
-/// Draws `count` elements and moves them to the front. Not by std::shuffle, whose results differ between libraries.
+/// Draws `count` elements and moves them to the beginning. std::shuffle is not used, because its results differ between
+/// libraries.
 void drawToFront(std::vector<std::size_t>& elements, std::size_t count, std::mt19937_64& random) {
     for (std::size_t i = 0; i < count; ++i)
         std::swap(elements[i], elements[i + random() % (elements.size() - i)]);

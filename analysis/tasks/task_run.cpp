@@ -41,7 +41,7 @@ TaskMetric accuracy(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion
     return meanMetric(name(by), right);
 }
 
-/// Perplexity per word, not per token.
+/// Perplexity of questions, per word and not per token.
 TaskMetric questionPerplexity(std::span<const AnsweredQuestion> questions) {
     std::vector<double> nats;
     for (const AnsweredQuestion& question : questions)
@@ -62,7 +62,7 @@ void addSubjects(TaskScores& scores, TaskKind kind, std::span<const AnsweredQues
         scores.subjects.push_back({subject, own.size(), accuracy(kind, AnswerBy::total, own)});
         sum += scores.subjects.back().accuracy.value;
     }
-    scores.subjectMean = sum / static_cast<double>(bySubject.size()); // 0 / 0 is NaN
+    scores.subjectMean = sum / static_cast<double>(bySubject.size()); // NaN if there are no subjects
 }
 
 } // namespace
@@ -157,8 +157,8 @@ PairedAnswers pairedAnswers(TaskKind kind, AnswerBy by, std::span<const Answered
 
 namespace {
 
-/// The difference of perplexities. Perplexity is the exponential of the mean loss, so its standard error is, to first
-/// order, the perplexity times the standard error of the loss.
+/// The difference of perplexities. Perplexity is the exponential of the mean loss. To first order, its standard error
+/// is therefore the perplexity times the standard error of the loss.
 MetricDifference perplexityDifference(const TaskRun& first, const TaskRun& second) {
     const double before = first.scores.metric("perplexity").value;
     const double after = second.scores.metric("perplexity").value;

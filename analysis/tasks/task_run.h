@@ -15,8 +15,8 @@
 
 namespace secateur {
 
-/// The score by which the answer is chosen among the options: the log probability, or the log probability divided by
-/// the length of the choice.
+/// The score by which an answer is chosen among the options: the log probability, or the log probability divided by the
+/// length of the choice.
 enum class AnswerBy {
     total,      ///< "acc"
     codePoints, ///< "acc_norm"
@@ -30,7 +30,7 @@ struct AnsweredQuestion {
     std::string subject;
     std::size_t gold = 0;
     std::vector<OptionScore> scores; ///< one for each option
-    std::size_t byTotal = 0;         ///< option chosen by each score; of equal ones the first
+    std::size_t byTotal = 0;         ///< the option that each score chooses; of equal scores the first
     std::size_t byCodePoints = 0;
     std::size_t byBytes = 0;
 
@@ -43,8 +43,8 @@ bool isRight(TaskKind kind, AnswerBy by, const AnsweredQuestion& question);
 
 AnsweredQuestion answered(const TaskQuestion& question, const std::vector<OptionScore>& scores);
 
-/// A mean over questions with its standard error (from the sample deviation with ddof 1), which is NaN for fewer than
-/// two questions.
+/// A mean over questions with its standard error. It uses the sample standard deviation (ddof = 1), and is NaN for
+/// fewer than two questions.
 struct TaskMetric {
     /// choice: "acc", "acc_norm", "acc_bytes"; lastWord: "acc", "perplexity"; classification: "acc"; generation:
     /// "exact_match", "f1".
@@ -53,7 +53,7 @@ struct TaskMetric {
     double standardError = 0;
 };
 
-/// @param values one for each question
+/// A metric that is a mean. @param values one value for each question
 TaskMetric meanMetric(std::string_view id, std::span<const double> values);
 
 struct SubjectScore {
@@ -62,40 +62,40 @@ struct SubjectScore {
     TaskMetric accuracy;
 };
 
-/// The scores of a whole task.
+/// The scores of a task.
 struct TaskScores {
     std::size_t count = 0;
     std::vector<TaskMetric> metrics;
     std::vector<SubjectScore> subjects; ///< sorted by name; empty if the format has no subjects
-    double subjectMean = 0;             ///< mean of the subjects' accuracies; NaN without subjects
+    double subjectMean = 0;             ///< mean of the accuracies of the subjects; NaN without subjects
 
-    /// @throws UsageError that lists the known metrics
+    /// The metric with this id. @throws UsageError that lists the known metrics
     const TaskMetric& metric(std::string_view id) const;
 };
 
-/// Scores of a task of any kind but generation. @throws Error if there are no questions
+/// Scores of a task of any kind except generation. @throws Error if there are no questions
 TaskScores taskScores(TaskKind kind, std::span<const AnsweredQuestion> questions);
 
-/// Comparison of two runs question by question: counts of McNemar's table.
+/// The comparison of two runs question by question, as the counts of McNemar's table.
 struct PairedAnswers {
     std::size_t bothRight = 0;
     std::size_t onlyFirst = 0;
     std::size_t onlySecond = 0;
     std::size_t bothWrong = 0;
     double difference = 0;    ///< accuracy of the second run minus that of the first
-    double standardError = 0; ///< of the difference; NaN for fewer than two questions
+    double standardError = 0; ///< standard error of the difference; NaN for fewer than two questions
 };
 
-/// @param first, second for each question, whether the run answered it right
+/// @param first, second for each question, whether the run answered it correctly
 PairedAnswers pairedAnswers(const std::vector<bool>& first, const std::vector<bool>& second);
-/// @throws Error if the runs are not of the same questions in the same order
+/// @throws Error if the two runs do not have the same questions in the same order
 PairedAnswers pairedAnswers(TaskKind kind, AnswerBy by, std::span<const AnsweredQuestion> first,
                             std::span<const AnsweredQuestion> second);
 
-/// Rules of a task's evaluation.
+/// The rules of a task's evaluation.
 struct TaskRules {
     ShotRules shots = {};
-    std::size_t limit = 0; ///< maximum number of questions, drawn by `seed`; 0 = all
+    std::size_t limit = 0; ///< maximum number of questions, which are drawn by `seed`; 0 = all
     std::uint64_t seed = 1234;
     OptionTokenRules tokens = {}; ///< here a mostInputs of 0 means the model's context
     std::int64_t batchTokens = 4096;
@@ -104,13 +104,13 @@ struct TaskRules {
 /// A generated answer to a prompt.
 struct WrittenAnswer {
     std::size_t line = 0;
-    std::string text;     ///< without the stop text
+    std::string text;     ///< the generated text before the stop text
     std::string compared; ///< the part that is compared with the reference answers
     bool isExact = false;
-    double f1 = 0; ///< over words, with the reference answer for which it is highest
+    double f1 = 0; ///< word F1 with the reference answer for which it is highest
 };
 
-/// The result of a task, with every answer.
+/// The result of a task, including every answer.
 struct TaskRun {
     TaskKind kind = TaskKind::choice;
     std::vector<AnsweredQuestion> questions; ///< in the order of the file
@@ -119,7 +119,7 @@ struct TaskRun {
     std::vector<WrittenAnswer> written = {}; ///< for TaskKind generation, instead of `questions`
 };
 
-/// Ascending indices of the questions that rules.limit leaves of `count`.
+/// Ascending indices of those of `count` questions that rules.limit selects.
 std::vector<std::size_t> chosenQuestions(std::size_t count, const TaskRules& rules);
 
 /// The options of the chosen questions as tokens, with examples in front.
@@ -153,12 +153,12 @@ TaskScores writtenScores(std::span<const WrittenAnswer> written);
 /// @throws Error if the runs are not of the same questions in the same order
 std::vector<MetricDifference> taskDifferences(const TaskRun& first, const TaskRun& second);
 
-/// The amount of computation in one evaluation of a task.
+/// The amount of computation for one evaluation of a task.
 struct TaskWork {
     std::size_t questions = 0;  ///< number of chosen questions, texts or prompts
-    RunSize size;               ///< beginnings that options share count once
+    RunSize size;               ///< tokens to run; beginnings that options share count once
     std::int64_t newTokens = 0; ///< TaskKind generation: maximum number of generated tokens
-    std::int64_t steps = 0;     ///< generation steps; one step adds a token to each answer of a batch
+    std::int64_t steps = 0;     ///< number of generation steps; a step adds a token to each answer of a batch
 };
 
 /// @param examples as of runTask()
@@ -166,8 +166,8 @@ struct TaskWork {
 TaskWork taskWork(const ModelSpec& spec, const Tokenizer& tokenizer, const Task& task,
                   std::span<const TaskQuestion> examples, const TaskRules& rules, const Progress& progress = {});
 
-/// Expected seconds under a mask, without loading weights.
-/// @param stepSeconds the result of stepSeconds(); used only if the task generates tokens
+/// Expected seconds under a mask, without the time to load weights.
+/// @param stepSeconds result of the function stepSeconds(); used only if the task generates tokens
 double taskSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const TaskWork& work,
                    double stepSeconds = 0);
 

@@ -35,8 +35,8 @@ void replaceEach(std::string& text, const std::array<Replacement, count>& replac
         replaceAll(text, from, to);
 }
 
-/// Repeats an oddity of lm-eval: one of its patterns contains literal slashes, as around a JavaScript regular
-/// expression, and so hardly ever matches.
+/// Repeats a bug of lm-eval: one of its patterns contains slashes, as around a JavaScript regular expression, and
+/// therefore hardly ever matches.
 void replaceSlashedDigits(std::string& text) {
     constexpr std::string_view before = "/' ";
     constexpr std::size_t length = before.size() + 2;
@@ -260,7 +260,7 @@ private:
         return fmt::format("{}", fmt::join(rows, "\n\n"));
     }
 
-    /// The BOS in front of each window of tokenPpl, if there is one.
+    /// The BOS before each window of tokenPpl; empty if there is none.
     std::optional<int> windowPrefix() const {
         if (rules().bos != BosMode::everyWindow && rules().bos != BosMode::always)
             return std::nullopt;

@@ -18,36 +18,36 @@ namespace secateur {
 /// form " = Title = ".
 bool looksLikeWikitext(std::string_view text);
 
-/// The rows into which data set libraries divide a WikiText file (resources/manual/evaluation.md, token_ppl): each line
-/// with its line break; a blank line is an empty row.
+/// The rows into which data set libraries divide a WikiText file (resources/manual/evaluation.md, token_ppl). Each line
+/// with its line break is a row; a blank line is an empty row.
 std::vector<std::string_view> wikitextRows(std::string_view text);
 
-/// The articles of a WikiText file, each from its top-level heading to the next one, without the last line break
-/// before that (resources/manual/evaluation.md, word_ppl). Text before the first heading is a page too.
+/// The articles of a WikiText file. Each begins at a top-level heading and ends before the last line break before the
+/// next one (resources/manual/evaluation.md, word_ppl). Text before the first heading is a page too.
 std::vector<std::string_view> wikitextPages(std::string_view text);
 
-/// A page without the spaces and marks that WikiText puts around punctuation. Makes the same replacements as lm-eval in
-/// the same order, oddities included (resources/manual/evaluation.md, word_ppl).
+/// A page without the spaces and marks that WikiText puts around punctuation. The replacements and their order are
+/// those of lm-eval, including its bugs (resources/manual/evaluation.md, word_ppl).
 std::string detokenised(std::string_view page);
 
-/// Number of words as lm-eval counts them: runs of white space plus one, so that white space at either end of the page
-/// adds a word.
+/// Number of words as lm-eval counts them: the number of runs of white space, plus one. White space at either end of
+/// the page therefore adds a word.
 std::int64_t wordCount(std::string_view page);
 
-/// The two kinds of perplexity that papers report for a text. Values of one must never be compared with values of the
-/// other (resources/manual/evaluation.md, Perplexity).
+/// The two kinds of perplexity that papers report for a text. Values of different kinds cannot be compared
+/// (resources/manual/evaluation.md, Perplexity).
 enum class TextProtocol {
-    tokenPpl, ///< per token, in independent windows of a fixed length; a shorter rest at the text's end is left out
+    tokenPpl, ///< per token, in separate windows of a fixed length; a shorter last window is left out
     wordPpl,  ///< per word of the original file, page by page; every token is scored once
 };
 
-/// Where BOS tokens are put. tokenPpl allows all modes but lmEvalNew. In wordPpl each page begins with a prefix that is
-/// not scored, BOS or, if the model has none, EOS; everyWindow and never are not allowed.
+/// Where BOS tokens are placed. tokenPpl allows all modes except lmEvalNew. In wordPpl, each page begins with a prefix
+/// that is not scored: BOS or, if the model has none, EOS. wordPpl does not allow everyWindow and never.
 enum class BosMode {
     tokenizerDefault, ///< the same as firstOnly
     firstOnly,        ///< tokenPpl: the tokenizer's special tokens around the whole text, so at most one BOS
-    everyWindow,      ///< in front of each window, if the tokenizer puts a BOS in front of texts
-    always,           ///< in front of each window, if the model has a BOS
+    everyWindow,      ///< before each window, if the tokenizer puts a BOS before texts
+    always,           ///< before each window, if the model has a BOS
     never,            ///< no special tokens
     lmEvalNew, ///< wordPpl as in lm-eval 0.4.9.2 and later: after the prefix the tokenizer's own BOS, which is scored
 };
@@ -60,12 +60,12 @@ BosMode bosModeOf(std::string_view name);
 
 struct PerplexityRules {
     TextProtocol protocol = TextProtocol::tokenPpl;
-    /// Absent = tokenizerDefault, except for tokenPpl of Gemma models, which fail without BOS: everyWindow.
+    /// Empty = tokenizerDefault; for tokenPpl of Gemma models everyWindow, because they fail without BOS.
     std::optional<BosMode> bos = {};
-    /// Length of a window in tokens. 0 = the model's context, in tokenPpl at most 2048.
+    /// Length of a window in tokens. 0 = the model's context; in tokenPpl at most 2048.
     int window = 0;
-    /// Maximum number of tokens of the text; the rest is left out. wordPpl: only whole pages are left out, and at least
-    /// one is scored.
+    /// Maximum number of tokens of the text; the rest is left out. In wordPpl, only whole pages are left out, and at
+    /// least one page is scored.
     std::int64_t mostTokens = std::numeric_limits<std::int64_t>::max();
 
     bool operator==(const PerplexityRules&) const = default;
@@ -76,18 +76,18 @@ struct PerplexityRules {
 /// for encoders, and for windows longer than the model's learned position embedding
 PerplexityRules withDefaults(const PerplexityRules& rules, const ModelSpec& spec);
 
-/// Size of a page in the original file, by which word_ppl divides.
+/// The size of a page in the original file, by which word_ppl divides the loss.
 struct PageSize {
     std::int64_t words = 0;
     std::int64_t bytes = 0;
-    std::size_t index = 0; ///< in the text's pages
+    std::size_t index = 0; ///< index in ScoredText::pages
 };
 
 /// A text cut into windows of tokens, ready to be scored under any mask.
 struct ScoredText {
     PerplexityRules rules;                ///< with defaults filled in
     bool isWikitext = false;              ///< whether the rules for raw WikiText files were applied
-    SequenceSet windows;                  ///< wordPpl: context tokens included; TokenSequence::document is the page
+    SequenceSet windows;                  ///< in wordPpl with context tokens; TokenSequence::document is the page
     std::vector<std::size_t> firstScored; ///< for each window, the index of its first scored token
     std::vector<PageSize> pages;          ///< wordPpl only
 };
@@ -103,7 +103,7 @@ struct ScoredText {
 ScoredText scoredText(const std::vector<std::string>& documents, const Tokenizer& tokenizer,
                       const PerplexityRules& rules, const Progress& progress = {});
 
-/// A window over the tokens of a page with its prefix: [begin, end), of which those from `scored` on are scored.
+/// A window of tokens of a page with its prefix: [begin, end). The tokens from `scored` on are scored.
 struct RollingWindow {
     std::size_t begin = 0;
     std::size_t scored = 0;
@@ -111,15 +111,16 @@ struct RollingWindow {
     bool operator==(const RollingWindow&) const = default;
 };
 
-/// Windows of at most `most` input tokens that together score each token but the prefix once. The last window has as
-/// much context as fits, the others one token (resources/manual/evaluation.md, word_ppl).
+/// Divides a page into windows of at most `most` input tokens. Together they score each token except the prefix once.
+/// The last window has as much context as fits; the others have one token of context (resources/manual/evaluation.md,
+/// word_ppl).
 /// @param tokens number of tokens, including the prefix
 std::vector<RollingWindow> rollingWindows(std::size_t tokens, std::size_t most);
 
 /// The user's choice of a text to score.
 struct TextRequest {
     std::string path;  ///< file or folder; empty = the built-in text
-    std::string field; ///< field of a .jsonl's rows that has the text; empty = found automatically
+    std::string field; ///< field with the text in the rows of a .jsonl file; empty = found automatically
     PerplexityRules rules;
     bool operator==(const TextRequest&) const = default;
 };
@@ -127,7 +128,7 @@ struct TextRequest {
 /// The text of a TextRequest, read and cut into windows for one model.
 struct EvaluationText {
     std::string source; ///< the path, or "built-in"
-    std::string digest; ///< of the token ids of all windows
+    std::string digest; ///< digest of the token ids of all windows
     ScoredText scored;
     std::vector<std::string> warnings; ///< from the tokenizer, and about windows longer than the model's context
 };

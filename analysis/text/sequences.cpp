@@ -125,8 +125,8 @@ std::vector<std::string_view> splitDocuments(std::string_view text, TextSplit sp
     if (split == TextSplit::stream || split == TextSplit::windows)
         return isBlank(text) ? std::vector<std::string_view>() : std::vector{text};
     std::vector<std::string_view> documents;
-    std::size_t begin = 0; // of the current document
-    std::size_t end = 0;   // of its last line that is not blank
+    std::size_t begin = 0; // beginning of the current document
+    std::size_t end = 0;   // end of the last line of the document that is not blank
     int blankLines = 0;
     const std::size_t enough = split == TextSplit::line ? 0 : 2;
     const auto flush = [&] {

@@ -6,9 +6,9 @@ namespace secateur {
 
 namespace {
 
-constexpr std::string_view replacement = "\xEF\xBF\xBD"; // U+FFFD, to which an incomplete character is decoded too
+constexpr std::string_view replacement = "\xEF\xBF\xBD"; // U+FFFD; an incomplete character is also decoded to it
 
-/// The part of a text that later tokens cannot change: all but the replacement characters at its end.
+/// The part of a text that later tokens cannot change: everything except the replacement characters at its end.
 std::string_view certainPart(std::string_view text) {
     while (text.ends_with(replacement))
         text.remove_suffix(replacement.size());
@@ -33,8 +33,8 @@ std::string TextStream::finish() {
 std::string TextStream::grow(bool final) {
     std::string text = m_tokenizer.decode(m_ids, m_skipSpecial);
     if (!text.starts_with(m_shown)) {
-        // An invalid byte changed how the byte tokens before it are decoded. Returned text cannot be changed, so the
-        // context in m_ids is dropped, and nothing of the remaining tokens counts as returned.
+        // An invalid byte changed how earlier byte tokens are decoded. Text that was returned cannot be changed.
+        // Therefore the context in m_ids is removed, and no text of the other tokens counts as returned.
         m_ids.erase(m_ids.begin(), m_ids.begin() + static_cast<std::ptrdiff_t>(m_settled));
         m_settled = 0;
         m_shown.clear();
@@ -48,8 +48,8 @@ std::string TextStream::grow(bool final) {
         m_shown = certain;
         return fresh;
     }
-    // Drops the old context. The tokens that were new become the context, so that leading spaces of the next ones are
-    // decoded as inside a text.
+    // Removes the old context. The new tokens become the context, so that leading spaces of the next tokens are decoded
+    // as inside of a text.
     m_ids.erase(m_ids.begin(), m_ids.begin() + static_cast<std::ptrdiff_t>(m_settled));
     m_settled = m_ids.size();
     m_shown = m_tokenizer.decode(m_ids, m_skipSpecial);

@@ -51,7 +51,7 @@ const MetricInfo& ablationOf(CutUnit unit) {
     return *std::ranges::find(rows, unit, [](const MetricInfo& row) { return row.ranks.value(); });
 }
 
-/// The requested metrics. @throws UsageError listing the known ones
+/// The requested metrics. @throws UsageError that lists the known metrics
 std::vector<MetricRequest> requestsOf(const AblateArguments& arguments) {
     const std::string options = arguments.screen > 0
                                     ? fmt::format(":screen={}:exact={}", arguments.screen, arguments.exact)
@@ -81,21 +81,22 @@ std::optional<BosMode> modeOf(BosRule rule) {
     return {};
 }
 
-/// Interval between writes: if the program is killed, at most this time and the running layer are lost. A write takes
-/// some milliseconds.
+/// Interval between writes of the session file. If the program is killed, at most the values of this interval and of
+/// the running layer are lost. A write takes some milliseconds.
 constexpr auto mostUnkept = std::chrono::seconds(10);
 
-/// The session file of `ablate --out`. Values in it are not measured again, and new values are written while the run
-/// goes on.
+/// The session file of `ablate --out`. Values in the file are not measured again. New values are written during the
+/// run.
 class AblationKeeper {
 public:
-    /// @param mask under which the model runs @throws Error if the file cannot be changed, or is of another model
+    /// @param mask mask under which the model runs @throws Error if the file cannot be changed, or belongs to another
+    /// model
     AblationKeeper(std::string path, const Model& model, const std::optional<SessionMask>& mask);
 
     const std::string& path() const { return m_path; }
-    /// The session's results for these requests. @param like measurement that they must have, except for the time
+    /// The session's results for these requests. @param like conditions that the results must have; the time is ignored
     std::vector<MetricResult> known(const std::vector<MetricRequest>& requests, const Measurement& like) const;
-    /// Writes the results if the last write was long enough ago. @throws Error
+    /// Writes the results if the last write was at least mostUnkept ago. @throws Error
     void keepNowAndThen(const std::vector<MetricResult>& results);
     /// Writes the results. @throws Error
     void keep(const std::vector<MetricResult>& results);
@@ -103,7 +104,7 @@ public:
 private:
     std::string m_path;
     Session m_held;      ///< content of the file
-    Session m_additions; ///< data that keep() adds to the file with the results: the model and its mask
+    Session m_additions; ///< what keep() adds to the file in addition to the results: the model and its mask
     std::chrono::steady_clock::time_point m_lastKept = std::chrono::steady_clock::now();
 };
 
@@ -144,11 +145,11 @@ void AblationKeeper::keep(const std::vector<MetricResult>& results) {
     m_lastKept = std::chrono::steady_clock::now();
 }
 
-/// A task that is run without one unit at a time.
+/// A task that is run many times, each time without one unit.
 struct AblatedTask {
     AskedTask asked;
     std::shared_ptr<const Tokenizer> tokenizer;
-    MeasuredData data; ///< number of its questions, and of the tokens of one run
+    MeasuredData data; ///< number of the questions, and of the tokens of one run
 };
 
 AblationEffect accuracyDecrease(const AskedTask& asked, const TaskRun& dense, const TaskRun& run) {
@@ -157,7 +158,7 @@ AblationEffect accuracyDecrease(const AskedTask& asked, const TaskRun& dense, co
     return {-found->value, found->standardError};
 }
 
-/// Fills in data and measurement of the results.
+/// Sets the data and the measurement of the results.
 void describeTaskResults(std::vector<MetricResult>& results, const ReadyModel& ready, const AblatedTask& task) {
     for (MetricResult& result : results) {
         result.data = task.data;
@@ -180,8 +181,8 @@ AblatedTask ablatedTask(const ReadyModel& ready, AskedTask asked, const Progress
     return task;
 }
 
-/// Measures the decrease of the accuracy that papers report for the task.
-/// @param requests all with of=accuracy @throws as askTask(); Cancelled if stopped before the first value
+/// Measures by how much the accuracy that papers report for the task decreases.
+/// @param requests requests with of=accuracy @throws as askTask(); Cancelled if stopped before the first value
 std::vector<MetricResult> ablateTask(const ReadyModel& ready, const AblatedTask& task,
                                      const std::vector<MetricRequest>& requests, const AblationMemory& memory,
                                      const Progress& progress) {
@@ -189,7 +190,7 @@ std::vector<MetricResult> ablateTask(const ReadyModel& ready, const AblatedTask&
     const auto ask = [&](const Plan& plan, const Progress& part) {
         return askTask(model, plan, *task.tokenizer, task.asked, part);
     };
-    std::optional<TaskRun> whole; // run only if a value is missing
+    std::optional<TaskRun> whole; // run of the whole model; needed only if a value is missing
     const AblationTrial trial = [&](const PruningMask& mask, const Progress& part) {
         if (!whole)
             whole = ask(*ready.plan, part.part(0, 0));
@@ -206,7 +207,7 @@ std::vector<MetricResult> ablateTask(const ReadyModel& ready, const AblatedTask&
     return results;
 }
 
-/// Runs ablations on a text or a task. If the session file exists, continues from its values.
+/// Runs ablations on a text or a task. If the session file exists, its values are reused.
 class Ablating {
 public:
     Ablating(const AblateArguments& arguments, const Console& console)
@@ -341,7 +342,7 @@ std::vector<Row> rowsOf(const MetricResult& result) {
     return rows;
 }
 
-/// Prints the lowest and the highest values.
+/// Prints the units with the lowest and the highest values.
 void printEnds(const MetricResult& result) {
     constexpr std::size_t lowest = 12;
     constexpr std::size_t highest = 4;
@@ -366,7 +367,7 @@ void printEnds(const MetricResult& result) {
         print("{} units in all: --json lists them, --out keeps them for `plot`\n", rows.size());
 }
 
-/// @returns false if it was stopped
+/// Runs the verb `ablate`. @returns false if it was stopped
 bool ablateVerb(const AblateArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     if (arguments.tasks.paths.size() > 1)

@@ -39,7 +39,8 @@ Style styleOf(const std::string& mode) {
     return mode == "plain" ? Style::plain : mode == "json" ? Style::json : Style::none;
 }
 
-/// Prints reports of progress: at most ten per second, or one per second as plain lines; always the first and the last.
+/// Prints reports of progress, always including the first and the last. On a terminal at most ten per second; as plain
+/// lines at most one per second.
 class Printer {
 public:
     explicit Printer(Style style)
@@ -82,7 +83,7 @@ bool isDevice(std::string_view text) {
            std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "2G", "500MB", "1000000" -> bytes. Units are powers of 1000. @throws UsageError
+/// Bytes of a size such as "2G", "500MB" or "1000000". Units are powers of 1000. @throws UsageError
 std::int64_t bytesOf(const std::string& text) {
     constexpr std::string_view units = "kmgt";
     double size = 0;
@@ -212,7 +213,7 @@ void addForceOption(CLI::App& verb, bool& force) {
 std::int64_t peakBytes() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; // Linux counts kilobytes
+    return static_cast<std::int64_t>(usage.ru_maxrss) * 1024; // Linux counts in kilobytes
 }
 
 void addOverwrittenFiles(const Model& model, std::vector<std::string>& warnings) {

@@ -22,7 +22,7 @@
 
 namespace secateur::cli {
 
-/// Options that all verbs have; prints progress, and receives the user's request to stop.
+/// The options that all verbs have. It also prints progress, and stops the work when the user asks for it.
 struct Console {
     bool json = false;
     std::string progressMode = "auto";
@@ -32,14 +32,14 @@ struct Console {
     std::stop_source stop;
     bool isIncomplete = false; ///< set by a verb that was stopped and printed partial results
 
-    /// Progress on standard error: live on a terminal, as lines, or as JSON lines.
+    /// A Progress that reports on standard error: live on a terminal, as lines, or as JSON lines.
     Progress progress() const;
     bool showsProgress() const;
     /// Prints the expected duration of the work that begins now, as a line of text or of JSON ("expected_seconds").
     void announce(double expectedSeconds, std::string_view text) const;
 };
 
-/// --json, --progress, --threads, --device, --log-level
+/// Adds --json, --progress, --threads, --device and --log-level.
 void addCommonOptions(CLI::App& verb, Console& console);
 
 /// A check of an option whose text a model reads: it must be UTF-8.
@@ -51,22 +51,22 @@ std::shared_ptr<const Model> open(const std::string& path, const Console& consol
 
 /// Options of verbs that run a model.
 struct RunOptions {
-    std::string mask; ///< file; empty = dense
+    std::string mask; ///< path of the mask file; empty = dense
     std::string dtype = "auto";
     std::int64_t memoryBudget = 0;
 };
 
-/// --dtype, --memory-budget
+/// Adds --dtype and --memory-budget.
 void addRunOptions(CLI::App& verb, RunOptions& options);
-/// --mask, for verbs that take at most one
+/// Adds --mask, for verbs that take at most one mask.
 void addMaskOption(CLI::App& verb, RunOptions& options);
 
-/// A model, ready to run on texts.
+/// A model with a plan, ready to run on texts.
 struct ReadyModel {
     std::shared_ptr<const Model> model;
     std::shared_ptr<const Plan> plan;
-    std::optional<MaskRecord> mask;    ///< content of the mask file; none = dense
-    std::vector<std::string> warnings; ///< about model, mask and memory
+    std::optional<MaskRecord> mask;    ///< content of the mask file; empty = dense
+    std::vector<std::string> warnings; ///< warnings about model, mask and memory
 };
 
 /// Reads a mask file for a model, and appends warnings.
@@ -76,10 +76,10 @@ MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::
 ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
                      const Progress& progress);
 
-/// Adds the expected time left to each report, extrapolated from the progress so far.
+/// Adds the expected remaining time to each report, computed from the progress so far.
 Progress withTimeLeft(const Progress& progress, const Console& console);
 
-/// Peak resident memory of this process.
+/// Peak resident memory of this process in bytes.
 std::int64_t peakBytes();
 
 /// --force, for verbs that write files of which no model consists
@@ -108,8 +108,8 @@ void addMask(CLI::App& program, Console& console);
 void addPrune(CLI::App& program, Console& console);
 void addSession(CLI::App& program, Console& console);
 
-/// Prints a mask's cuts layer by layer, its savings, and the KV groups that remain although some of their heads are
-/// cut.
+/// Prints a mask's cuts layer by layer, its savings, and the KV groups that cannot be removed because only some of
+/// their heads are cut.
 /// @param hasModel whether the sizes of the model's weights are known
 void printMask(const PruningMask& mask, const ModelSpec& spec, const Price& price, bool hasModel);
 /// Prints a mask's cuts layer by layer.

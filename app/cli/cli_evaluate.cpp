@@ -39,7 +39,7 @@ struct EvaluateArguments {
     std::string out; ///< session file; empty = none
     bool predicts = false;
 
-    /// Whether a text is scored: the named one, or the built-in text without --task and --latency.
+    /// Whether a text is scored: the text of --text, or the built-in text if there is neither --task nor --latency.
     bool wantsText() const { return !text.path.empty() || (tasks.paths.empty() && !latency.isWanted); }
 };
 
@@ -53,7 +53,7 @@ std::optional<EvaluationKeeper> keeperOf(const EvaluateArguments& arguments, con
     return EvaluationKeeper(arguments.out, model);
 }
 
-/// The reference of the run, planned in the run's dtype. None with --against none, and none for a dense run that would
+/// The reference of the run, planned in the dtype of the run. None with --against none, and none if a dense run would
 /// be compared with itself.
 std::optional<PlannedMask> referenceOf(const EvaluateArguments& arguments, ReadyModel& ready,
                                        std::optional<EvaluationKeeper>& keeper) {
@@ -76,15 +76,15 @@ void addPrice(Evaluation& evaluation, const ModelCard& card, const PruningMask& 
     evaluation.kvBytesPerToken = price.kvBytesPerToken.left;
 }
 
-/// The inputs of an evaluation. All are read before the model runs.
+/// The inputs of an evaluation. All of them are read before the model runs.
 struct Inputs {
     std::optional<EvaluationText> text;
-    std::optional<SequenceSet> sequences; ///< instead of a text, for encoders without a head
+    std::optional<SequenceSet> sequences; ///< replace the text for encoders without a head
     std::vector<AskedTask> tasks;
-    std::shared_ptr<const Tokenizer> tokenizer; ///< if there are tasks
+    std::shared_ptr<const Tokenizer> tokenizer; ///< only set if there are tasks
 };
 
-/// The tokens to run on for timing: the beginning of the text, if there is one.
+/// Tokens for timing: the beginning of the text. Empty if there is no text.
 std::vector<int> firstTokensOf(const Inputs& inputs) {
     if (inputs.text)
         return inputs.text->scored.windows.sequences.front().ids;
@@ -121,7 +121,7 @@ std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const Inputs& input
     return tasks;
 }
 
-/// Announces the expected time of several masks. The dense model runs once.
+/// Prints the expected time of several masks. The dense model runs only once.
 void forecast(const TextEvaluator& evaluator, const std::vector<PruningMask>& masks, const ModelSpec& spec,
               const Console& console) {
     const double dense = evaluator.expectedSeconds(PruningMask(spec));
@@ -134,7 +134,7 @@ void forecast(const TextEvaluator& evaluator, const std::vector<PruningMask>& ma
                                                    masks.size())));
 }
 
-/// Scores the text under each mask. The dense model runs once.
+/// Scores the text under each mask. The dense model runs only once.
 std::vector<Evaluation> runMasks(const ReadyModel& ready, EvaluationText text, const std::vector<std::string>& names,
                                  const std::vector<PruningMask>& masks, std::int64_t batchTokens,
                                  const Console& console, const Progress& progress) {

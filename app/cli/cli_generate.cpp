@@ -21,7 +21,7 @@ struct GenerateArguments {
     RunOptions run;
 };
 
-/// No live progress line by default: the text itself is printed while it is generated.
+/// By default no live progress is shown, because the text itself is printed while it is generated.
 Progress progressOf(const Console& console) {
     Console own = console;
     if (!console.json && console.progressMode == "auto")

@@ -26,7 +26,7 @@ struct InspectArguments {
     bool parseSpecial = false;
 };
 
-/// "9", or "6 to 9" if layers differ.
+/// The values of a field over the layers: "9", or "6 to 9" if they differ.
 std::string range(const ModelSpec& spec, int LayerSpec::*member) {
     const auto [least, most] = std::minmax_element(spec.layers.begin(), spec.layers.end(),
                                                    [&](const auto& a, const auto& b) { return a.*member < b.*member; });
@@ -36,7 +36,7 @@ std::string range(const ModelSpec& spec, int LayerSpec::*member) {
                                                : fmt::format("{} to {}", (*least).*member, (*most).*member);
 }
 
-/// Sort key in natural order: "blk.2" before "blk.10".
+/// A sort key for natural order, in which "blk.2" precedes "blk.10".
 std::string naturalKey(const std::string& name) {
     constexpr std::size_t digits = 9;
     std::string key;
@@ -193,7 +193,7 @@ struct SessionArguments {
     std::string out;
 };
 
-/// Joins sessions of one model. Keeps the view of the first session.
+/// Joins sessions of one model. The view is that of the first session.
 Session joined(const std::vector<std::string>& paths) {
     Session all = readSession(paths.front());
     for (std::size_t i = 1; i < paths.size(); ++i) {

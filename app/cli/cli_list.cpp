@@ -91,7 +91,7 @@ void printItems(const std::vector<ListItem>& items) {
     for (const ListItem& item : items) {
         rows.push_back({item.id, item.summary});
         for (const auto& [name, text] : item.fields)
-            if (name == "rows") // the required fields of a file's rows are as useful as options
+            if (name == "rows") // the fields that rows of a task file require, listed like options
                 rows.push_back({"", "rows: " + text});
         for (const OptionInfo& option : item.options)
             rows.push_back({fmt::format("  :{}={}", option.name, option.defaultValue), std::string(option.meaning)});

@@ -33,9 +33,9 @@ struct MaskArguments {
 constexpr std::array units{CutUnit::head,      CutUnit::kvGroup, CutUnit::neuron,
                            CutUnit::attention, CutUnit::mlp,     CutUnit::block};
 
-/// The named masks and their model.
+/// The masks of the named files, and the model that they belong to.
 struct ReadMasks {
-    ModelCard card; ///< without --model, only the structure is filled in
+    ModelCard card; ///< without --model, only the structure is set
     bool hasModel = false;
     std::vector<MaskRecord> records;
     std::vector<std::string> warnings;
@@ -62,8 +62,8 @@ ReadMasks readAll(const MaskArguments& arguments, const Console& console) {
     return masks;
 }
 
-/// The record of a new mask, with the name and fingerprint of the model that all masks were made for. Without --model,
-/// masks with different fingerprints give a record without fingerprint, and a warning.
+/// The record of a new mask, with the name and fingerprint of the model that all input masks were made for. Without
+/// --model, masks with different fingerprints give a record without a fingerprint, and a warning.
 MaskRecord recordOf(ReadMasks& masks, PruningMask mask, std::string note) {
     MaskRecord record;
     record.mask = std::move(mask);
@@ -81,7 +81,7 @@ MaskRecord recordOf(ReadMasks& masks, PruningMask mask, std::string note) {
     return record;
 }
 
-/// Removes the cuts of protected units from a mask.
+/// A mask without its cuts of protected units.
 PruningMask protectedMask(PruningMask mask, const MaskArguments& arguments, const ModelSpec& spec) {
     Protection::parse(arguments.protect, spec).restore(mask);
     return mask;
@@ -188,7 +188,7 @@ void legalise(const MaskArguments& arguments, const Console& console) {
 
 using Work = std::function<void(const MaskArguments&, const Console&)>;
 
-/// @param least number of mask files @param most number of mask files
+/// Adds a verb. @param least minimum number of mask files @param most maximum number of mask files
 CLI::App* addVerb(CLI::App& parent, const char* verbName, const char* summary, int least, int most, Work work,
                   std::shared_ptr<MaskArguments> arguments, Console& console) {
     CLI::App* verb = parent.add_subcommand(verbName, summary);

@@ -30,7 +30,7 @@ struct MeasureArguments {
     bool force = false;
 };
 
-/// A line for each cell: its place, then value, class and features.
+/// CSV lines, one for each cell: the cell's place, then value, class and features.
 std::string csvRows(const MetricResult& result, const Matrix& values, const std::string& prefix,
                     const ModelSpec& spec) {
     const MetricInfo& info = *result.request.info;
@@ -106,7 +106,7 @@ void addClassColumns(const MetricResult& result, const AddColumn& addColumn) {
                   });
 }
 
-/// Prints a row for each layer. A metric with classes has a column for each class. Another metric with several cells
+/// Prints a row for each layer. A metric with classes has a column for each class. Any other metric with several cells
 /// per layer has the columns mean, minimum and maximum. For neurons the first column is the median, because their
 /// distributions have long tails.
 void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec) {
@@ -139,14 +139,14 @@ void printTable(const std::vector<MetricResult>& results, const ModelSpec& spec)
     print(table);
 }
 
-/// The measured results, with mask and notes.
+/// The measured results, the mask under which they were measured, and warnings.
 struct Measured {
     Session session;
     EvaluatedMask mask;
     std::vector<std::string> notes;
 };
 
-/// Opens the model. @param runs whether a metric runs the model, which then needs a plan under the mask
+/// Opens the model. @param runs whether a metric runs the model. If so, plans the model under the mask
 ReadyModel opened(const MeasureArguments& arguments, bool runs, const Console& console, const Progress& progress) {
     if (runs)
         return openToRun(arguments.path, arguments.run, console, progress);
@@ -181,7 +181,7 @@ Measured measureRequests(const MeasureArguments& arguments, const Console& conso
     return all;
 }
 
-/// @returns false if it was stopped
+/// Runs the verb `measure`. @returns false if it was stopped
 bool measureVerb(const MeasureArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     const Measured all = measureRequests(arguments, console);

@@ -41,7 +41,7 @@ struct PlotArguments {
     std::string width = "page";
     std::string reference;
     MeasureOptions text;
-    std::optional<std::string> prompt; ///< for figures of a prompt
+    std::optional<std::string> prompt; ///< prompt of figures that need one
     RunOptions run;
     bool force = false;
 };
@@ -52,7 +52,7 @@ void checkCanDraw(const std::string&) {}
 void savePicture(const Figure& figure, const PlotArguments& arguments) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString& text) {
-        spdlog::debug("{}", text.toStdString()); // Qt's messages are about missing parts of a desktop
+        spdlog::debug("{}", text.toStdString()); // Qt warns about missing parts of a desktop
     });
     int count = 1;
     char name[] = "secateur-cli";
@@ -70,11 +70,11 @@ void savePicture(const Figure& figure, const PlotArguments& arguments) {
 void savePicture(const Figure&, const PlotArguments&) {}
 #endif
 
-/// Reads a session, or measures the results of the figure on a model.
+/// Reads a session. If the source is a model, measures the results that the figure shows.
 Session sessionFor(const PlotArguments& arguments, const FigureRequest& request, const Console& console) {
     if (isSession(arguments.path))
         return readSession(arguments.path);
-    const std::vector<MetricRequest> metrics = metricsOf(request); // refuses unknown metrics before opening the model
+    const std::vector<MetricRequest> metrics = metricsOf(request); // throws before the model is opened
     const Progress progress = console.progress();
     ReadyModel ready{open(arguments.path, console, progress.part(0, 0)), nullptr, {}, {}};
     Session session;
@@ -99,7 +99,7 @@ Figure drawMarked(const FigureRequest& request, Session& session, const PlotArgu
     return figure;
 }
 
-// One function for each kind of source, which prepares the inputs and draws.
+// One function for each kind of source. It prepares the inputs and draws.
 
 Figure drawFrom(const FromSession&, const PlotArguments& arguments, const FigureRequest& request,
                 const Console& console) {
@@ -150,7 +150,7 @@ Figure drawFrom(const FromText& source, const PlotArguments& arguments, const Fi
     return source.draw(inputs, request.options);
 }
 
-/// "gradient_change and attention": the ids of the figures that have one of these sources.
+/// The ids of the figures that have one of these sources, as text: "gradient_change and attention".
 template <typename... Sources>
 std::string figuresFrom() {
     std::vector<std::string> ids;
@@ -160,7 +160,8 @@ std::string figuresFrom() {
     return join(ids, " and ");
 }
 
-/// @throws UsageError for options that the figure does not use; Error for a session instead of a model
+/// Checks that options and source suit the figure. @throws UsageError for options that the figure does not use; Error
+/// for a session instead of a model
 void checkSource(const PlotArguments& arguments, const FigureRequest& request) {
     const FigureSource& source = request.figure->source;
     if (arguments.prompt && !std::holds_alternative<FromPrompt>(source))
@@ -174,7 +175,7 @@ void checkSource(const PlotArguments& arguments, const FigureRequest& request) {
     }
 }
 
-/// The lower-case extension, ".png". @throws UsageError
+/// The extension of a path in lower case: ".png". @throws UsageError if no format has it
 std::string kindOf(const std::string& out) {
     std::string kind = std::filesystem::path(out).extension().string();
     for (char& c : kind)

@@ -35,7 +35,7 @@ struct PruneArguments {
     MeasureOptions text;
 };
 
-/// Reads the text on which a strategy measures while it cuts, and announces the expected duration.
+/// Reads the text on which a strategy measures during its steps, and prints the expected duration.
 SequenceText textFor(const Model& model, const PruneRequest& request, const MeasureOptions& options,
                      const Console& console, const Progress& progress) {
     const double passes = calibrationPasses(model.spec(), request);
@@ -47,7 +47,7 @@ SequenceText textFor(const Model& model, const PruneRequest& request, const Meas
     return text;
 }
 
-/// Runs the strategy. Measures metrics or reads a text if the strategy needs them.
+/// Runs the strategy. Measures metrics or reads a text only if the strategy needs them.
 PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest& request,
                    const MeasureOptions& options, const Console& console, const Progress& progress) {
     std::vector<std::string> warnings;
@@ -74,7 +74,7 @@ PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest
     return result;
 }
 
-/// Predicted change of the loss, from the data of a session of the model.
+/// Predicts the change of the loss under a mask. @param path session of the model, which contains the gradients
 std::optional<Prediction> predictedFrom(const std::string& path, const ModelCard& card, const PruningMask& mask,
                                         std::vector<std::string>& warnings) {
     if (path.empty())

@@ -59,15 +59,15 @@ void EvaluationKeeper::keep(std::shared_ptr<const PredictionBasis> basis) {
 
 namespace {
 
-/// Time of a group of windows. A stop loses at most the running group if each group has to read the weights again, and
-/// otherwise at most the running batch.
+/// Time of a group of windows, after which partial results are written. If each group has to read the weights again, a
+/// stop loses at most the running group; otherwise at most the running batch.
 constexpr double groupSeconds = 600;
 
 Evaluation evaluationOf(const ReadyModel& ready, const EvaluatedMask& mask) {
     return {mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, 0, {}};
 }
 
-/// "the dense model's", "M.json's"
+/// The possessive form of a mask's name: "the dense model's", "M.json's".
 std::string possessive(const EvaluatedMask& mask) {
     return (mask.name.empty() ? "the dense model" : mask.name) + "'s";
 }
@@ -113,7 +113,7 @@ Evaluation KeptText::under(const EvaluatedMask& mask, const PruningMask& cuts, c
     Evaluation run = wanted(mask);
     const Evaluation* known = m_keeper.text(run);
     if (known && known->text->windows != run.text->windows)
-        known = nullptr; // a run with the same digest, but on other windows
+        known = nullptr; // a run with the same digest but on other windows
     if (known && known->text->isComplete()) {
         note(m_ready, fmt::format("{} losses were read from {}", possessive(mask), m_keeper.path()));
         run.text = known->text;

@@ -18,23 +18,23 @@
 
 namespace secateur::cli {
 
-/// The session of `evaluate --out`. Results in it are not computed again; new results are written at once.
+/// The session of `evaluate --out`. Its results are not computed again. New results are written at once.
 class EvaluationKeeper {
 public:
-    /// @throws Error if the file cannot be extended, or is of another model
+    /// @throws Error if the file cannot be extended, or belongs to another model
     EvaluationKeeper(std::string path, const Model& model);
 
     const std::string& path() const { return m_path; }
     const Session& session() const { return m_session; }
-    /// Adds a mask, unless it cuts nothing. @returns its name in the session
+    /// Adds a mask to the session, unless the mask cuts nothing. @returns the mask's name in the session
     std::string add(const std::string& name, const MaskRecord& mask);
     /// Adds an evaluation and writes the file. @throws Error
     void keep(Evaluation evaluation);
 
-    /// Adds the gradients for predictions and writes the file. @throws Error
+    /// Adds the gradients for predictions to the session and writes the file. @throws Error
     void keep(std::shared_ptr<const PredictionBasis> basis);
 
-    // The session's run that equals a wanted one in mask, data and rules; null if there is none.
+    // The session's run with the same mask, data and rules as `like`; null if there is none.
     const Evaluation* text(const Evaluation& like) const { return sameText(m_session, like, like.mask.digest); }
     const TaskEvaluation* task(const Evaluation& like, const TaskEvaluation& task) const {
         return sameTask(m_session, like, task, like.mask.digest);
@@ -45,8 +45,8 @@ private:
     Session m_session; ///< the content of the file
 };
 
-/// Scores a text for `evaluate --out`, except for windows whose losses the session has. Complete and stopped runs are
-/// kept; stopped ones continue later. A warning states where reused losses come from.
+/// Scores a text for `evaluate --out`. Windows whose losses are in the session are not scored again. Complete and
+/// stopped runs are written; a later run continues a stopped one. A warning states where reused losses come from.
 class KeptText {
 public:
     /// All arguments must outlive this object.
@@ -56,7 +56,7 @@ public:
     Evaluation under(const EvaluatedMask& mask, const PruningMask& cuts, const Progress& progress);
     /// The evaluation of a mask, compared with a reference.
     TextEvaluation under(const PlannedMask& run, const std::optional<PlannedMask>& reference, const Progress& progress);
-    /// The evaluations of several masks, each compared with the dense model. @param names of the masks
+    /// The evaluations of several masks, each compared with the dense model. @param names names of the masks, in order
     std::vector<Evaluation> under(const std::vector<std::string>& names, const std::vector<PruningMask>& masks,
                                   const Progress& progress);
 
@@ -68,26 +68,26 @@ private:
     ReadyModel& m_ready;
     const EvaluationText& m_text;
     std::int64_t m_batchTokens;
-    std::vector<std::string> m_warnings; ///< that every evaluation gets
+    std::vector<std::string> m_warnings; ///< warnings that every evaluation gets
     std::optional<TextEvaluator> m_evaluator;
 };
 
-/// A task's run under a mask: the one in the session, or a new one, which is kept.
+/// The run of a task under a mask. If the session has no such run, runs the task and writes the result.
 TaskRun keptTask(EvaluationKeeper& keeper, ReadyModel& ready, const PlannedMask& planned, const Tokenizer& tokenizer,
                  const AskedTask& asked, const Progress& progress);
 
-/// The predictor of the session; or, if requested, a new one, whose gradients are kept in the session. Returns nothing
-/// if there is neither, and for texts that are scored per word.
-/// @throws Error, UsageError if a predictor is requested but not possible; Cancelled
+/// The predictor of the session. If the session has no gradients and a prediction is requested, measures them and
+/// writes them. Empty if there is no predictor, and for texts that are scored per word.
+/// @throws Error, UsageError if a prediction is requested but not possible; Cancelled
 std::optional<Predictor> predictorFor(bool isRequested, const ReadyModel& ready, const EvaluationText& text,
                                       std::optional<EvaluationKeeper>& keeper, const Progress& progress);
 
-/// The prediction for a mask; none without predictor. If the predictor refuses the mask, appends the reason to the
+/// The prediction for a mask; empty without a predictor. If the mask cannot be predicted, adds the reason to the
 /// warnings.
 std::optional<Prediction> predicted(const std::optional<Predictor>& predictor, const PruningMask& mask,
                                     std::vector<std::string>& warnings);
 
-/// "+0.12 nats/token (90 %: 0.05 to 0.3)"
+/// A prediction as text: "+0.12 nats/token (90 %: 0.05 to 0.3)".
 std::string sentence(const Prediction& prediction);
 
 } // namespace secateur::cli

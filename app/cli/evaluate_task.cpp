@@ -14,7 +14,7 @@ namespace secateur::cli {
 
 namespace {
 
-/// The BOS rule of tasks, for which first_only is the same as tokenizer_default.
+/// The BOS rule of tasks. For tasks, first_only is the same as tokenizer_default.
 BosRule taskBosRule(std::optional<BosMode> mode) {
     const BosRule rule = bosRuleFor(mode, "tasks");
     return rule == BosRule::firstOnly ? BosRule::tokenizerDefault : rule;

@@ -14,13 +14,13 @@
 
 namespace secateur::cli {
 
-/// Options of `evaluate` for tasks.
+/// Options of `evaluate` about tasks.
 struct TaskOptions : TaskRequest {
     std::vector<std::string> paths; ///< empty = no tasks
     bool listsAnswers = false;
 };
 
-/// --task, --format, --labels, --shots, --shots-from, --draw-shots, --limit, --seed, --answers
+/// Adds --task, --format, --labels, --shots, --shots-from, --draw-shots, --limit, --seed and --answers.
 void addTaskOptions(CLI::App& verb, TaskOptions& options);
 
 /// Reads the task files.
@@ -29,7 +29,7 @@ void addTaskOptions(CLI::App& verb, TaskOptions& options);
 std::vector<AskedTask> readTasks(const TaskOptions& options, std::optional<BosMode> bos, std::int64_t batchTokens,
                                  const Progress& progress);
 
-/// Prints a table of metrics, and one of subjects if there are any.
+/// Prints a table of a task's metrics and, if there are subjects, a table of subjects.
 void printTask(const TaskEvaluation& task, const Evaluation& evaluation);
 
 } // namespace secateur::cli

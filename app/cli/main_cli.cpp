@@ -27,9 +27,9 @@ using namespace secateur;
 
 enum ExitStatus { ok = 0, failed = 1, wrongUsage = 2 };
 
-/// Makes Ctrl+C and SIGTERM request a stop; a second signal ends the program at once. Files are written under temporary
-/// names, so no incomplete file has its final name. A thread waits for signals, because a signal handler may do very
-/// little.
+/// Makes Ctrl+C and SIGTERM request a stop. A second signal ends the program at once. Files are written under temporary
+/// names, so that no incomplete file has its final name. A thread waits for the signals, because a signal handler may
+/// call only few functions.
 void stopOnInterrupt(std::stop_source stop) {
     sigset_t stopSignals;
     sigemptyset(&stopSignals);
@@ -105,7 +105,7 @@ void build(CLI::App& program, cli::Console& console) {
     program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });
 }
 
-/// Refuses unknown verbs with a list of the known ones; CLI11 would only report that a verb is missing.
+/// Checks the verb, and lists the known verbs if it is unknown. CLI11 would only report that a verb is missing.
 void checkVerb(const CLI::App& program, int count, char** values) {
     if (count < 2 || values[1][0] == '-')
         return;

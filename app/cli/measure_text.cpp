@@ -67,7 +67,7 @@ std::vector<MetricRequest> thoseThatNeed(Needs needs, const std::vector<MetricRe
     return some;
 }
 
-/// Adds the duration of running the model for these metrics.
+/// Adds the expected duration of running the model for these metrics to a forecast.
 void addCosts(RunForecast& forecast, const Model& model, const MeasureInput& input,
               const std::vector<MetricRequest>& requests) {
     const SequenceText& text = input.text;

@@ -13,24 +13,25 @@
 
 namespace secateur::cli {
 
-/// The options of `measure` for the text.
+/// The options of `measure` about the calibration text.
 struct MeasureOptions {
     SequenceRequest text;
     std::int64_t batchTokens = 4096;
 };
 
-/// --text, --field, --split, --seq-len, --max-tokens, --bos, --batch-tokens
-/// @returns --text
+/// Adds --text, --field, --split, --seq-len, --max-tokens, --bos and --batch-tokens.
+/// @returns the option --text
 CLI::Option* addSequenceOptions(CLI::App& verb, MeasureOptions& options);
-/// The options of addSequenceOptions(), and --task, --format, --labels: the text may be the prompts of a task.
+/// Adds the options of addSequenceOptions(), and --task, --format and --labels: the text may be the prompts of a task.
 void addMeasureOptions(CLI::App& verb, MeasureOptions& options);
 
 /// Whether a metric runs the model on a text.
 bool runsModel(const MetricRequest& request);
 
-/// measure() with the text of the options. Prints a forecast of the time before the model runs. Appends warnings about
+/// Calls measure() with the text of the options. Prints the expected time before the model runs. Adds warnings about
 /// the text and the mask to those of the model. If a metric runs the model and there is no plan yet, plans the whole
-/// model. @returns the results; those so far if the work was stopped
+/// model.
+/// @returns the results; if the work was stopped, the results so far
 std::vector<MetricResult> measureAll(ReadyModel& ready, const MeasureOptions& options,
                                      const std::vector<MetricRequest>& requests, const Console& console,
                                      const Progress& progress);

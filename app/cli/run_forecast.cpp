@@ -23,7 +23,7 @@ std::string parts(std::int64_t count) {
                        count == 1 ? "part" : "parts");
 }
 
-/// "dense and under the mask"
+/// The plans as text: "dense and under the mask".
 std::string describe(const std::vector<std::shared_ptr<const Plan>>& plans) {
     const auto isDense = [](const auto& plan) { return plan->mask().keepsAll(); };
     const auto dense = std::ranges::count_if(plans, isDense);

@@ -63,10 +63,10 @@ struct Arguments {
     QString screenshot;
     QString theme;
     QString tab;
-    QStringList head; ///< numbers of the layer and the head to select
+    QStringList head; ///< indices of the layer and the head to select
     QString reference;
     QStringList show;    ///< result ids
-    QStringList compare; ///< key of a measurement; a, b, both or difference
+    QStringList compare; ///< key of a measurement; then a, b, both or difference
     QSize size;
     QString filter;
     ExtraChoice extra;
@@ -88,7 +88,7 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption filter("filter", "Show only these heads, for example \"layer 3-12, not cut\".",
                                     "CONDITIONS");
     const QCommandLineOption reference("reference", "Compare with this session or model.", "FILE");
-    // For reproducible screenshots in documentation.
+    // Hidden options for reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
     const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients");
@@ -164,7 +164,7 @@ void showCompared(Document& document, MainWindow& window, const Arguments& argum
     document.comparison()->compareWith(arguments.compare[0].toStdString());
 }
 
-/// Whether the program opens a window: --help and --version work without a display.
+/// Whether the program opens a window. --help and --version work without a display.
 bool needsDisplay(int count, char** values) {
     static constexpr std::array<std::string_view, 5> answeredAtOnce{"-h", "--help", "--help-all", "-v", "--version"};
     return std::find_first_of(values + 1, values + count, answeredAtOnce.begin(), answeredAtOnce.end()) ==

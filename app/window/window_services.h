@@ -4,7 +4,7 @@
 
 namespace secateur {
 
-/// The window's services, implemented by the backends.
+/// The functions that the window calls, implemented by the backends.
 Services windowServices();
 
 } // namespace secateur

@@ -31,8 +31,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view prefix = ".secateur-";
 constexpr std::string_view suffix = ".tmp";
 constexpr std::size_t digits = 16;
-/// Younger files are never removed, because a file is locked only a moment after its creation, and some file systems do
-/// not show locks to other machines.
+/// Temporary files that are younger are never removed: a new file is locked only after its creation, and some file
+/// systems do not show locks to other machines.
 constexpr auto leastAge = std::chrono::minutes(1);
 
 /// Time of the last write; for a folder, the latest of its files' times.
@@ -52,8 +52,8 @@ void removeIfAbandoned(const fs::path& path) {
         fs::remove_all(path);
 }
 
-/// Removes temporary files that killed processes left behind. No work depends on it: files that cannot be examined or
-/// removed are left to the next write.
+/// Removes temporary files that killed processes left behind. Files that cannot be examined or removed are skipped; a
+/// later write tries again.
 void removeAbandoned(const fs::path& folder) {
     for (const std::string& name : namesIn(folder.string())) {
         if (!isUnfinished(name))
@@ -89,7 +89,7 @@ mode_t checkTarget(const std::string& name, const fs::path& target, FileKind kin
     return there.st_mode & 07777;
 }
 
-/// Follows a link, so that not the link is replaced, but the file to which it points.
+/// The path to which a symbolic link points, so that a write replaces this file and not the link.
 std::string withLinksFollowed(const std::string& target) {
     std::error_code ignored;
     const fs::path real = fs::canonical(target, ignored);
@@ -111,8 +111,8 @@ void checkFolder(const std::string& name, const fs::path& target, bool mayReplac
         refuse("it holds other folders");
 }
 
-/// Whether the locked file still has its name. The previous holder of the lock removes the file, and a lock on a
-/// removed file keeps nobody out.
+/// Whether the locked file still has its name. The previous holder of the lock may have removed the file. A lock on a
+/// removed file protects nothing.
 bool isStillAt(int file, const std::string& path) {
     struct stat locked {};
     struct stat now {};
@@ -142,7 +142,7 @@ Unfinished::Unfinished(const std::string& folder, Kind kind, const std::string& 
     } while (m_descriptor < 0 && errno == EEXIST);
     if (m_descriptor < 0)
         failWriting(name);
-    std::ignore = flock(m_descriptor, LOCK_EX | LOCK_NB); // may fail: without locks, nothing is removed either
+    std::ignore = flock(m_descriptor, LOCK_EX | LOCK_NB); // may fail: not every file system has locks
 }
 
 Unfinished::~Unfinished() {
@@ -223,7 +223,7 @@ AtomicFolder::AtomicFolder(const std::string& target, bool mayReplace,
                            const std::function<bool(const std::string&)>& isOwn)
     : m_name(target) {
     fs::path path = fs::absolute(target).lexically_normal();
-    if (!path.has_filename()) // "folder/"
+    if (!path.has_filename()) // the path ends with a slash
         path = path.parent_path();
     std::error_code ignored;
     if (const fs::path real = fs::canonical(path, ignored); !ignored)
@@ -246,8 +246,8 @@ void AtomicFolder::commit() {
     for (const std::string& name : namesIn(path()))
         syncFile((fs::path(path()) / name).string(), m_name);
     syncFolder(path());
-    // rename() works if the name is free or belongs to an empty folder. A folder with files is exchanged with the new
-    // one, and then removed under the temporary name.
+    // rename() succeeds if the target does not exist or is an empty folder. A folder with files is exchanged with the
+    // new folder and then removed under the temporary name.
     if (std::rename(path().c_str(), m_target.c_str()) != 0 &&
         ((errno != ENOTEMPTY && errno != EEXIST) ||
          renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, m_target.c_str(), RENAME_EXCHANGE) != 0))
@@ -263,7 +263,7 @@ FileLock::FileLock(const std::string& path, std::chrono::milliseconds patience)
         if (m_file < 0)
             throw Error("cannot be written: " + std::system_category().message(errno), path, "Nothing was changed");
         const bool locked = flock(m_file, LOCK_EX | LOCK_NB) == 0;
-        // A file system without locks (some network ones) must not prevent the work.
+        // Some network file systems have no locks. The work continues without a lock then.
         const bool cannotLock = !locked && errno != EWOULDBLOCK && errno != EINTR;
         if (cannotLock || (locked && isStillAt(m_file, m_lockPath)))
             return;

@@ -11,15 +11,16 @@
 
 namespace secateur {
 
-/// A temporary file or folder beside the target of a write, named ".secateur-NUMBER.tmp" and locked while its writer
-/// lives. If a killed process leaves it behind, the next write to the same folder after at least a minute removes it.
+/// A temporary file or folder next to the target of a write. It is named ".secateur-NUMBER.tmp" and locked until its
+/// writer ends. If a killed process leaves it behind, the next write to the same folder after at least a minute removes
+/// it.
 class Unfinished {
 public:
     enum class Kind { file, folder };
 
-    /// Creates an empty file or folder. @param name the target as the user named it, for errors @throws Error
+    /// Creates an empty file or folder. @param name the target as the user named it, for error messages @throws Error
     Unfinished(const std::string& folder, Kind kind, const std::string& name);
-    ~Unfinished(); ///< unlocks, does not remove
+    ~Unfinished(); ///< unlocks the file or folder, but does not remove it
     Unfinished(const Unfinished&) = delete;
     Unfinished& operator=(const Unfinished&) = delete;
 
@@ -32,8 +33,9 @@ private:
     int m_descriptor = -1;
 };
 
-/// A file written beside its target and renamed into place by commit(): readers of the target see the old file or the
-/// complete new one. Without commit() and removeTarget() the target stays as it was. Nothing is left beside it.
+/// A file that is written under a temporary name next to its target. commit() renames it, so that readers of the target
+/// see the old file or the complete new file. Without commit() and removeTarget() the target is unchanged, and the
+/// temporary file is removed.
 class AtomicFile {
 public:
     /// Creates an empty file in the target's folder, with the permissions of an existing target.
@@ -45,7 +47,7 @@ public:
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;
 
-    /// The temporary path to write to, until commit().
+    /// The temporary path, which is valid until commit().
     const std::string& path() const { return m_aside->path(); }
     /// Writes the complete content. @throws Error
     void write(std::string_view bytes);
@@ -58,14 +60,15 @@ public:
 
 private:
     std::string m_name;                ///< the target as the user named it
-    std::string m_target;              ///< the same with links followed
-    std::optional<Unfinished> m_aside; ///< empty once committed
+    std::string m_target;              ///< m_name as a path with symbolic links followed
+    std::optional<Unfinished> m_aside; ///< empty after commit()
 };
 
 /// Replaces a file by these bytes with an AtomicFile. @throws Error
 void writeWhole(const std::string& target, std::string_view bytes, FileKind kind, bool force = false);
 
-/// Checks before long work that its result can be written: creates a file beside the target and removes it.
+/// Checks before long work that a result can be written to `target`: creates a temporary file next to it and removes
+/// it.
 /// @throws Error
 void checkCanWrite(const std::string& target, FileKind kind, bool force = false);
 
@@ -84,8 +87,8 @@ private:
 /// Whether a file's name is that of an Unfinished.
 bool isUnfinished(std::string_view name);
 
-/// A folder filled beside its target and renamed into place by commit(): readers of the target see the old folder or
-/// the complete new one. Without commit() nothing is left.
+/// A folder that is filled under a temporary name next to its target. commit() renames it, so that readers of the
+/// target see the old folder or the complete new folder. Without commit() the temporary folder is removed.
 class AtomicFolder {
 public:
     /// Creates an empty folder beside the target.
@@ -97,21 +100,22 @@ public:
     AtomicFolder(const AtomicFolder&) = delete;
     AtomicFolder& operator=(const AtomicFolder&) = delete;
 
-    /// The temporary path to write to, until commit().
+    /// The temporary path, which is valid until commit().
     const std::string& path() const { return m_aside->path(); }
     /// Flushes all files to the disk and renames the folder to the target. @throws Error
     void commit();
 
 private:
     std::string m_name;                ///< the target as the user named it
-    std::string m_target;              ///< the same with links followed
-    std::optional<Unfinished> m_aside; ///< removed by the destructor
+    std::string m_target;              ///< m_name as a path with symbolic links followed
+    std::optional<Unfinished> m_aside; ///< its destructor removes the temporary folder
 };
 
-/// Keeps other Secateur processes from changing a file, which need not exist yet: they wait for the lock.
+/// A lock on a file, which need not exist yet. Other processes of Secateur wait for the lock before they change the
+/// file.
 class FileLock {
 public:
-    /// @param patience how long to wait for another process
+    /// Takes the lock. @param patience maximum time to wait for another process
     /// @throws Error if the file stays locked or its folder cannot be written
     explicit FileLock(const std::string& path, std::chrono::milliseconds patience = std::chrono::seconds(10));
     ~FileLock();
@@ -119,7 +123,7 @@ public:
     FileLock& operator=(const FileLock&) = delete;
 
 private:
-    std::string m_lockPath; ///< a separate file, because replacing the guarded file by a rename would lose a lock on it
+    std::string m_lockPath; ///< a separate file, because a rename over the guarded file would lose the lock
     int m_file = -1;
 };
 

@@ -15,10 +15,10 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t copiedAtOnce = std::size_t{16} << 20;  ///< so that a stop takes effect within a second
-constexpr std::size_t changedAtOnce = std::size_t{64} << 10; ///< as in FileOutput::write()
+constexpr std::size_t copiedAtOnce = std::size_t{16} << 20;  ///< so that cancelling takes effect within a second
+constexpr std::size_t changedAtOnce = std::size_t{64} << 10; ///< the same block size as in FileOutput::write()
 
-/// One file that is being written.
+/// An output file and the source file from which its pieces are copied.
 class Output {
 public:
     Output(const std::string& path, const std::string& name, const MappedFile& source,
@@ -90,7 +90,7 @@ FileOutput::FileOutput(const std::string& path, std::string name)
 }
 
 void FileOutput::write(std::span<const std::byte> bytes) {
-    // Larger writes take several times as long, because newer kernels allocate large pages for them.
+    // Larger writes take several times as long, because recent kernels then allocate large pages.
     constexpr std::size_t writtenAtOnce = std::size_t{64} << 10;
     while (!bytes.empty()) {
         const ssize_t written = ::write(m_file.get(), bytes.data(), std::min(bytes.size(), writtenAtOnce));

@@ -13,8 +13,8 @@
 
 namespace secateur {
 
-/// @throws Error always, with the reason why a file could not be written
-/// @param name of the file in the message @param reason an errno
+/// Reports that a file could not be written. @throws Error always
+/// @param name the file's name in the message @param reason an errno value
 [[noreturn]] void failWriting(const std::string& name, int reason = errno);
 
 /// Owns a file descriptor. Closing it keeps errno unchanged, so that a failure can be reported afterwards.
@@ -31,14 +31,15 @@ private:
     int m_file;
 };
 
-/// A file that is being written. Uses a descriptor because streams do not report why a write failed.
+/// A file that is being written. It uses a descriptor, because C++ streams do not report why a write failed.
 class FileOutput {
 public:
     /// Creates or truncates the file. @param name for error messages @throws Error
     FileOutput(const std::string& path, std::string name);
 
     void write(std::span<const std::byte> bytes);
-    /// Copies the first bytes of a part of another file. @return their number, at least 1
+    /// Copies a beginning of `part` of another file; call again for the rest. @return number of copied bytes, at least
+    /// 1
     std::size_t copy(const MappedFile& source, std::span<const std::byte> part);
 
 private:
@@ -53,20 +54,21 @@ std::vector<std::string> namesIn(const std::string& folder);
 void overwrite(const std::string& path, std::size_t offset, std::span<const std::byte> bytes);
 /// Flushes a file to the disk. @throws Error
 void syncFile(const std::string& path, const std::string& name);
-/// Flushes a folder to the disk, and with it the renames in it. Failures are ignored, because not every file system
-/// supports flushing folders.
+/// Flushes a folder to the disk, including renames in it. Failures are ignored, because not every file system supports
+/// flushing folders.
 void syncFolder(const std::string& folder);
 
-/// Consecutive bytes of an output file: bytes of a source file, copied or changed, or new bytes.
+/// A range of bytes of an output file. The bytes are copied from a source file, changed on the way, or new.
 struct FilePiece {
-    /// Writes changed units to `out`. @param units whole units @param first index of the first one
+    /// Writes changed units to `out`. @param units bytes of whole units @param first index of the first unit in the
+    /// source
     using Change =
         std::function<void(std::int64_t first, std::span<const std::byte> units, std::vector<std::byte>& out)>;
 
-    std::span<const std::byte> source; ///< in the mapped file; empty = `own` is written
+    std::span<const std::byte> source; ///< bytes of the mapped source file; empty = `own` is written
     std::vector<std::byte> own;
-    std::size_t unit = 0;  ///< bytes of the source that are changed together
-    Change change;         ///< empty = the source is copied
+    std::size_t unit = 0;  ///< size in bytes of a unit, that is, of bytes that are changed together
+    Change change;         ///< empty = the source is copied unchanged
     std::size_t bytes = 0; ///< number of bytes in the output
 };
 
@@ -75,16 +77,16 @@ FilePiece copyOf(std::span<const std::byte> source);
 /// A piece of new bytes.
 FilePiece pieceOf(std::vector<std::byte> own);
 
-/// Writes files from pieces, one after the other, and reports progress.
+/// Writes files that consist of pieces, and reports progress.
 class PieceWriter {
 public:
-    /// @param bytes total of all files
+    /// @param bytes total size of all files, for the progress
     PieceWriter(const Progress& progress, std::size_t bytes)
         : m_progress(progress)
         , m_all(bytes) {}
 
-    /// Creates or overwrites a file, and checks that the source could be read completely.
-    /// @param name for error messages
+    /// Creates or overwrites a file from pieces. Checks afterwards that the source could be read completely.
+    /// @param name the file's name in error messages
     /// @throws Error, Cancelled; an incomplete file may be left
     void write(const std::string& path, const std::string& name, const MappedFile& source,
                std::span<const FilePiece> pieces);

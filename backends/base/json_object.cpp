@@ -13,7 +13,7 @@ namespace secateur {
 
 using Json = nlohmann::json;
 
-/// A node and the document that owns it.
+/// A parsed document and the object in it that a JsonObject stands for.
 struct JsonObject::Value {
     std::shared_ptr<const Json> document;
     const Json* node;
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int deepest = 32;
 
-/// Parser callback that refuses repeated keys and deep nesting.
+/// Callback of the JSON parser that rejects repeated keys and deep nesting.
 class DepthWatch {
 public:
     explicit DepthWatch(const std::string& subject)
@@ -54,7 +54,7 @@ const Json* valueAt(const Json& object, const std::string& key) {
 
 std::string shown(const Json& value) {
     constexpr std::size_t longest = 40;
-    // Strings may hold any bytes; invalid UTF-8 is replaced.
+    // Invalid UTF-8 in texts is replaced, because dump() would throw otherwise.
     std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     return text.size() <= longest ? text : text.substr(0, longest) + "...";
 }

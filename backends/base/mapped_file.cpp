@@ -20,12 +20,12 @@
 
 namespace secateur {
 
-/// Keeps the program alive if a mapped file is truncated. Access to a page beyond the end of a file raises SIGBUS;
-/// inside a guarded mapping, that page and all after it are then replaced by zeros, and wasHit() becomes true. Any
-/// other SIGBUS goes to the previous handler.
+/// Keeps the program running if a mapped file is truncated. Access to a page beyond the end of a file raises SIGBUS. In
+/// a guarded mapping, this page and all later pages are then replaced by zeros, and wasHit() returns true. Any other
+/// SIGBUS is passed to the previous handler.
 class MappingGuard {
 public:
-    /// @param mapping begins at a page; must outlive the guard
+    /// @param mapping memory that begins at a page boundary; must outlive the guard
     explicit MappingGuard(std::span<const std::byte> mapping);
     ~MappingGuard();
     MappingGuard(const MappingGuard&) = delete;
@@ -39,15 +39,15 @@ private:
     Slot* m_slot;
 };
 
-/// The signal handler's record of a mapping. Slots are reused but never freed: the handler may read them at any time,
-/// on any thread, and cannot wait for a lock.
+/// The record of a mapping that the signal handler reads. Slots are reused but never freed, because the handler may
+/// read them at any time on any thread and cannot wait for a lock.
 struct MappingGuard::Slot {
     std::atomic<std::uintptr_t> begin = 0;
     std::atomic<std::uintptr_t> end = 0;
     std::atomic<unsigned> generation = 0; ///< odd while the slot is free or being reassigned
     std::atomic<bool> hit = false;
     Slot* next = nullptr; ///< constant once the slot is in the list
-    bool taken = false;   ///< guarded by the mutex
+    bool taken = false;   ///< whether a guard uses the slot; protected by slotsMutex
 };
 
 namespace {
@@ -90,30 +90,31 @@ T load(const std::byte* source) {
 using Slot = MappingGuard::Slot;
 
 std::atomic<Slot*> slots = nullptr;
-std::mutex slotsMutex; // for taking and returning slots; the handler does not lock it
+std::mutex slotsMutex; // protects taking and returning slots; the signal handler does not lock it
 struct sigaction previous;
 
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<Slot*>::is_always_lock_free);
 
-/// The slot of the mapping that contains an address; null if there is none. @param end is set to the end of the mapping
+/// The slot of the mapping that contains an address; null if there is none. @param end set to the end of the mapping
 Slot* slotAround(std::uintptr_t address, std::uintptr_t& end) {
     for (Slot* slot = slots.load(); slot; slot = slot->next) {
         const unsigned before = slot->generation.load();
         const std::uintptr_t begin = slot->begin.load();
         end = slot->end.load();
-        // If the slot is reassigned meanwhile, it is not that of the mapping from which this thread reads.
+        // A slot that is reassigned while it is read is skipped: it cannot belong to the mapping that this thread is
+        // reading.
         if (before % 2 == 0 && slot->generation.load() == before && address >= begin && address < end)
             return slot;
     }
     return nullptr;
 }
 
-/// Maps zeros from the page of the address to the end of the mapping. After a truncation all later pages are missing
-/// too, so it costs only one signal.
+/// Maps zeros from the page of `address` up to `end`. After a truncation all later pages are missing too, so that a
+/// single signal suffices.
 bool replaceByZeros(std::uintptr_t address, std::uintptr_t end) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const std::uintptr_t start = address / page * page;
-    // The bare system call: sanitizers wrap mmap() in code that must not run in a signal handler.
+    // Calls the system directly, because sanitizers replace mmap() by code that must not run in a signal handler.
     const long mapped =
         ::syscall(SYS_mmap, start, end - start, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     return mapped != -1;
@@ -129,7 +130,7 @@ void passOn(int number, siginfo_t* info, void* context) {
             previous.sa_handler(number);
         return;
     }
-    // Restore the default action; it takes effect when the instruction runs again or the signal is raised again.
+    // The default action runs when the instruction is repeated or the signal is raised again.
     ::sigaction(number, &previous, nullptr);
     if (info->si_code <= 0)
         ::raise(number);
@@ -139,9 +140,9 @@ void onBusError(int number, siginfo_t* info, void* context) {
     const int error = errno;
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     std::uintptr_t end = 0;
-    Slot* slot = info->si_code > 0 ? slotAround(address, end) : nullptr; // raised by the kernel, not by kill()
+    Slot* slot = info->si_code > 0 ? slotAround(address, end) : nullptr; // by the kernel, not by kill()
     if (slot)
-        slot->hit.store(true); // before any thread can see a zero
+        slot->hit.store(true); // set before any thread can read a zero
     if (!slot || !replaceByZeros(address, end))
         passOn(number, info, context);
     errno = error;
@@ -216,7 +217,7 @@ MappedFile::~MappedFile() {
 void MappedFile::checkWhole() const {
     if (m_descriptor < 0)
         return;
-    // Examine the open file, not the path, which may name another file by now.
+    // Examines the open file. The path may belong to another file by now.
     if (const std::size_t size = sizeOf(m_descriptor, m_path); size < m_bytes.size())
         throw Error(fmt::format("was cut short while it was open: it had {} bytes and has {}", m_bytes.size(), size),
                     m_path, "Open it again when it is complete");
@@ -240,8 +241,8 @@ std::ptrdiff_t MappedFile::copyTo(int file, std::span<const std::byte> part) con
         if (copied > 0)
             return copied;
     }
-    // Not every pair of file systems supports copies inside the kernel. If the disk is full, write() fails again with
-    // that error.
+    // The kernel cannot copy between every two file systems, so write() is used instead. If the disk is full, write()
+    // fails with the same error.
     return ::write(file, part.data(), part.size());
 }
 
@@ -258,8 +259,8 @@ void MappedFile::release(std::span<const std::byte> part) const {
     advise(part, MADV_NORMAL, true);
 }
 
-/// Gives the system advice on whole pages, which it may ignore.
-/// @param inside whether only pages inside the part are meant, or all that it touches
+/// Gives the system advice about the pages of a part of the file. The system may ignore it.
+/// @param inside true = only pages that lie completely inside the part; false = all pages that it touches
 void MappedFile::advise(std::span<const std::byte> part, int advice, bool inside) const {
     if (m_descriptor < 0)
         return;

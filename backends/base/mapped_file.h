@@ -13,15 +13,15 @@ namespace secateur {
 
 class MappingGuard;
 
-/// A file mapped for reading, shared by all views of it. Symbolic links are followed.
-/// If the file is truncated while it is mapped, or the disk fails, the missing bytes read as zeros on every thread, and
-/// checkWhole() reports it afterwards.
+/// A file that is mapped for reading. All views of it share the mapping. Symbolic links are followed. If the file is
+/// truncated while it is mapped, or the disk fails, the missing bytes read as zeros on every thread. checkWhole() then
+/// reports the error.
 class MappedFile {
 public:
     /// Never waits, as for the other end of a named pipe.
     /// @throws Error if it cannot be opened, is not a regular file or is empty
     static std::shared_ptr<const MappedFile> open(const std::string& path);
-    /// Treats bytes in memory as a file with this path. @throws Error if there are none
+    /// Treats bytes in memory as a file with this path. @throws Error if there are no bytes
     static std::shared_ptr<const MappedFile> inMemory(std::string path, std::vector<std::byte> bytes);
 
     ~MappedFile();
@@ -30,8 +30,8 @@ public:
 
     const std::string& path() const { return m_path; }
     std::span<const std::byte> bytes() const { return m_bytes; }
-    /// Checks that all reads from bytes() so far were valid, by one system call. A file that was replaced by another
-    /// one of the same name is still whole.
+    /// Checks, with one system call, that all reads from bytes() so far were valid. Replacing the file by another of
+    /// the same name does no harm.
     /// @throws Error if the file has become shorter, or a part of it could not be read
     void checkWhole() const;
     /// Whether the file was written to since it was opened: its size or the time of its last change differs.
@@ -39,9 +39,9 @@ public:
     /// Writes a part of bytes() to an open file, inside the kernel if the file systems support it.
     /// @return number of bytes written, at least one; -1 with errno set
     std::ptrdiff_t copyTo(int file, std::span<const std::byte> part) const;
-    /// Announces that a part of bytes() will be read soon, so that it is read ahead.
+    /// Announces that a part of bytes() will be read soon, so that the system reads it ahead.
     void expect(std::span<const std::byte> part) const;
-    /// Announces scattered reads in a part of bytes(): until release(), nothing is read ahead.
+    /// Announces scattered reads in a part of bytes(). The system reads nothing ahead until release().
     void expectScattered(std::span<const std::byte> part) const;
     /// Removes the pages that lie completely in a part of bytes() from this process's memory; an access reloads them.
     void release(std::span<const std::byte> part) const;
@@ -55,7 +55,7 @@ private:
     timespec m_changed{}; ///< time of the last change when it was opened
     std::vector<std::byte> m_owned;
     std::span<const std::byte> m_bytes;
-    std::unique_ptr<const MappingGuard> m_guard; ///< nullptr in memory
+    std::unique_ptr<const MappingGuard> m_guard; ///< null for bytes in memory
 };
 
 /// The first bytes of a regular file; fewer if it is shorter, none if it cannot be read or is something else.
@@ -64,7 +64,8 @@ std::string beginningOf(const std::string& path, std::size_t count);
 /// Bytes as characters.
 std::string_view charactersOf(std::span<const std::byte> bytes);
 
-/// Reads little-endian values of an untrusted file in order; every read is checked against the bytes left.
+/// Reads little-endian values from an untrusted file, one after another. Every read is checked against the remaining
+/// bytes.
 class ByteReader {
 public:
     ByteReader(std::span<const std::byte> bytes, std::string subject)
@@ -73,13 +74,14 @@ public:
 
     std::size_t position() const { return m_position; }
     std::size_t left() const { return m_bytes.size() - m_position; }
-    /// The next `count` bytes. @throws Error "... ends inside WHAT" if there are fewer
+    /// The next `count` bytes. @param what names the value in the message "... ends inside WHAT" @throws Error if there
+    /// are fewer
     std::span<const std::byte> take(std::uint64_t count, std::string_view what);
     std::uint8_t u8(std::string_view what);
     std::uint16_t u16(std::string_view what);
     std::uint32_t u32(std::string_view what);
     std::uint64_t u64(std::string_view what);
-    /// A text stored as a 64-bit length and its bytes.
+    /// A text that is stored as a 64-bit length followed by its bytes.
     std::string_view text(std::string_view what);
 
 private:

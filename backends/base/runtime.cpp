@@ -51,22 +51,22 @@ std::int64_t freeOnMachine() {
 std::optional<std::int64_t> numberIn(const fs::path& path) {
     std::ifstream file(path);
     std::int64_t number = 0;
-    if (file >> number) // not for "max"
+    if (file >> number) // fails for the text "max"
         return number;
     return std::nullopt;
 }
 
-/// Names of the files of a version of Linux control groups.
+/// The files that describe a Linux control group; they differ between its versions 1 and 2.
 struct GroupFiles {
     const char* root;
     const char* limit;
-    std::array<std::string_view, 2> used; ///< lines of memory.stat to add up; not the page cache, which can be dropped
+    std::array<std::string_view, 2> used; ///< lines of memory.stat to add; page cache is not counted
 };
 
 constexpr GroupFiles groupsVersion1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", {"total_rss", ""}};
 constexpr GroupFiles groupsVersion2{"/sys/fs/cgroup", "memory.max", {"anon", "kernel"}};
 
-/// Number of bytes left of one group's limit.
+/// Number of bytes that a control group may still use; the maximum if it has no limit.
 std::int64_t leftInGroup(const fs::path& folder, const GroupFiles& files) {
     const auto limit = numberIn(folder / files.limit);
     if (!limit)
@@ -81,7 +81,7 @@ std::int64_t leftInGroup(const fs::path& folder, const GroupFiles& files) {
     return std::max<std::int64_t>(0, *limit - used);
 }
 
-/// The least number of bytes left in a group and its ancestors.
+/// The least number of bytes that a control group or one of its ancestors may still use.
 std::int64_t leftInGroups(const std::string& path, const GroupFiles& files) {
     std::int64_t left = leftInGroup(files.root, files);
     fs::path folder = files.root;
@@ -117,8 +117,8 @@ constexpr unsigned wallSeconds = 60;
 constexpr const char* made = "made";
 constexpr const char* threw = "threw";
 
-/// The child's answer as one message: `made` and the result, or `threw` and the parts of an Error. Each text follows
-/// its length.
+/// Encodes the answer of the child process: `made` and the result, or `threw` and the fields of an Error. Each text
+/// follows its length.
 std::string joined(const std::vector<std::string>& texts) {
     std::string message;
     for (const std::string& text : texts) {
@@ -129,7 +129,7 @@ std::string joined(const std::vector<std::string>& texts) {
     return message;
 }
 
-/// The texts of an answer; nothing if it is incomplete.
+/// Decodes an answer of the child process; empty if it is incomplete.
 std::optional<std::vector<std::string>> parted(std::string_view message) {
     std::vector<std::string> texts;
     while (!message.empty()) {
@@ -190,7 +190,7 @@ void confine(unsigned processorSeconds, std::size_t moreMemory) {
     ::_exit(0);
 }
 
-/// Reads the child's answer until the child ends, which closes its end of the pipe, or until its time is up.
+/// Reads the answer of the child process until the child ends, which closes the pipe, or its time is over.
 std::string readAll(int answers) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::seconds(wallSeconds);
@@ -224,7 +224,7 @@ void initialiseRuntime(int threads) {
     // The first ATen call sets OpenMP to one thread, unless the number of threads is set before.
     at::set_num_threads(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
     at::globalContext().setAllowTF32CuBLAS(false);
-    // Large temporaries stay in the heap instead of being mapped and faulted in at every operation.
+    // Keeps large temporary tensors in the heap. Otherwise each operation would map new memory.
     constexpr int keptBytes = 1 << 28;
     mallopt(M_MMAP_THRESHOLD, keptBytes);
     mallopt(M_TRIM_THRESHOLD, keptBytes);
@@ -267,7 +267,7 @@ std::optional<std::string> runIsolated(const std::function<std::string()>& work,
     }
     const std::string message = readAll(ends[0]);
     ::close(ends[0]);
-    ::kill(child, SIGKILL); // in case it hangs; the id of an ended child is not reused before waitpid()
+    ::kill(child, SIGKILL); // the child may hang; its process id stays valid until waitpid()
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;

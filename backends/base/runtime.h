@@ -8,8 +8,8 @@
 
 namespace secateur {
 
-/// Sets libtorch's number of threads and the allocator's thresholds. Call before the first tensor, on any thread.
-/// @param threads 0 = one per core
+/// Sets libtorch's number of threads and the thresholds of the memory allocator. Call it before any tensor is made.
+/// @param threads 0 = one thread per core
 void initialiseRuntime(int threads);
 
 /// Opens closed standard streams, so that no file that the program opens later gets their number and receives what is
@@ -24,11 +24,11 @@ std::int64_t availableMemory();
 std::int64_t addressSpaceLeft();
 
 /// Runs work on untrusted data in a forked child process, where it may crash, hang or exhaust memory, and returns its
-/// result. The child is ended after a minute, after `processorSeconds`, or when it needs more than `moreMemory` bytes
-/// in addition to this process's. The work must not take a lock that another thread may hold. Changes that it makes to
-/// variables have no effect in this process.
-/// @returns nothing if the child crashed or was ended
-/// @throws Error the one that the work threw, or if no process can be created
+/// result. The child is killed after a minute, after `processorSeconds` of processor time, or when it needs more than
+/// `moreMemory` bytes in addition to the memory of this process. The work must not take a lock that another thread may
+/// hold. Changes of variables in the child do not affect this process.
+/// @returns empty if the child crashed or was killed
+/// @throws Error the error that the work threw, or if no process can be created
 std::optional<std::string> runIsolated(const std::function<std::string()>& work, unsigned processorSeconds,
                                        std::size_t moreMemory);
 

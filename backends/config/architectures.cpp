@@ -36,7 +36,7 @@ constexpr auto robertaName = names("roberta");
 constexpr auto xlmRobertaName = names("xlm-roberta");
 constexpr auto albertName = names("albert");
 
-// Candidates for "{prefix}". Checkpoints that were saved from a model without its head have no prefix.
+// Prefixes of tensor names, for "{prefix}". Checkpoints that were saved from a model without its head have no prefix.
 constexpr auto modelPrefix = names("model.", "");
 constexpr auto gemma3Prefixes = names("model.language_model.", "language_model.model.", "model.", "");
 constexpr auto gpt2Prefixes = names("transformer.", "");
@@ -44,7 +44,8 @@ constexpr auto bertPrefixes = names("bert.", "");
 constexpr auto robertaPrefixes = names("roberta.", "");
 constexpr auto albertPrefixes = names("albert.", "");
 
-// Tensors that are no weights. Old exports contain rotary frequencies; GGUF has divisors, which gguf_config.cpp reads.
+// Tensors that are not weights. Old exports contain rotary frequencies. GGUF contains their divisors, which
+// gguf_config.cpp reads.
 constexpr auto rotaryBuffers = names("*rotary_emb.inv_freq", "rope_freqs.weight");
 constexpr auto gemma3Unused = names("*rotary_emb.inv_freq", "vision_tower.*", "multi_modal_projector.*",
                                     "model.vision_tower.*", "model.multi_modal_projector.*");
@@ -413,7 +414,7 @@ void checkLayers(const ModelSpec& spec, const std::string& subject) {
         const LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
         if (layer.attention == AttentionKind::none || layer.attention == AttentionKind::linear)
             continue;
-        const bool hasNoHeads = layer.heads == 0 && layer.kvHeads == 0; // all were pruned
+        const bool hasNoHeads = layer.heads == 0 && layer.kvHeads == 0; // all heads of the layer were pruned
         if (!hasNoHeads && (layer.kvHeads < 1 || layer.heads % layer.kvHeads != 0))
             throw Error(fmt::format("layer {} has {} heads, not a multiple of its {} KV heads", index, layer.heads,
                                     layer.kvHeads),

@@ -16,7 +16,7 @@ double unscaledFrequency(const RotarySpec& rotary, int pair) {
 }
 
 bool reproduces(const RotarySpec& rotary, std::span<const float> divisors) {
-    constexpr double tolerance = 1e-4; // divisors are stored in float32
+    constexpr double tolerance = 1e-4; // divisors are stored as float32
     for (int pair = 0; pair < static_cast<int>(divisors.size()); ++pair) {
         const double divisor = unscaledFrequency(rotary, pair) / inverseFrequency(rotary, pair);
         if (!(std::abs(divisors[static_cast<std::size_t>(pair)] / divisor - 1) < tolerance))
@@ -26,9 +26,9 @@ bool reproduces(const RotarySpec& rotary, std::span<const float> divisors) {
 }
 
 /// Fits the original context and the high frequency factor of llama3 scaling to the divisors. Between the low and the
-/// high frequency factor, 1 / divisor is linear in original context / wavelength, so two rotary pairs in this range
-/// determine its bounds. Only the ratios of context, low and high factor matter; the low factor is set to 1, as in all
-/// released models.
+/// high frequency factor, 1 / divisor is a linear function of original context / wavelength. Two rotary pairs in this
+/// range therefore determine its bounds. Only the ratios of context, low factor and high factor matter. The low factor
+/// is set to 1, as in all released models.
 RotarySpec fitted(RotarySpec rotary, std::span<const float> divisors) {
     std::vector<std::pair<double, double>> between; // 1 / wavelength, weight of the unscaled frequency
     for (int pair = 0; pair < static_cast<int>(divisors.size()); ++pair) {
@@ -76,10 +76,10 @@ RotarySpec scalingFromDivisors(RotarySpec unscaled, std::span<const float> divis
         return unscaled;
     RotarySpec llama3 = unscaled;
     llama3.scaling = RopeScaling::llama3;
-    llama3.factor = std::round(std::ranges::max(divisors) * 1e4) / 1e4; // without the rounding error of float32
+    llama3.factor = std::round(std::ranges::max(divisors) * 1e4) / 1e4; // removes the rounding error of float32
     llama3.lowFrequencyFactor = 1;
     llama3.highFrequencyFactor = 4;
-    llama3.originalContext = statedContext > 0 ? statedContext : 8192; // of the released Llama 3.1 and 3.2
+    llama3.originalContext = statedContext > 0 ? statedContext : 8192; // 8192 in the released Llama 3.1 and 3.2
     if (reproduces(llama3, divisors))
         return llama3;
     llama3 = fitted(llama3, divisors);

@@ -31,7 +31,8 @@ constexpr std::array llamaNorms{
     TensorPattern{WeightName::mlpNorm, "{prefix}layers.{layer}.post_attention_layernorm.weight"},
 };
 
-// Gemma's post_attention_layernorm normalises the attention update; Llama's norm of that name precedes the MLP.
+// In Gemma, post_attention_layernorm normalises the attention update. In Llama, the norm with this name precedes the
+// MLP.
 constexpr std::array gemmaNorms{
     TensorPattern{WeightName::lmHead, "language_model.lm_head.weight"},
     TensorPattern{WeightName::attentionPostNorm, "{prefix}layers.{layer}.post_attention_layernorm.weight"},

@@ -4,14 +4,14 @@
 
 namespace secateur {
 
-// Names of the tensors of each kind of checkpoint ("Tensor names" in resources/manual/architecture.md).
+// Names of tensors in each file format ("Tensor names" in resources/manual/architecture.md).
 
 TensorPatterns llamaTensors();
 TensorPatterns gemmaTensors();
 TensorPatterns phiTensors();
 TensorPatterns gpt2Tensors();
-TensorPatterns bertTensors(); ///< and RoBERTa's
+TensorPatterns bertTensors(); ///< for BERT and RoBERTa
 TensorPatterns albertTensors();
-TensorPatterns ggufTensors(); ///< of every architecture
+TensorPatterns ggufTensors(); ///< for all architectures
 
 } // namespace secateur

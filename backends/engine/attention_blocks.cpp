@@ -57,7 +57,8 @@ namespace {
 
 constexpr std::int64_t mostQueries = 256;
 
-/// Computes the probabilities block by block, and calls visit(first head, first query, probabilities, visible keys).
+/// Computes the attention probabilities block by block. Calls visit(first head, first query, probabilities, visible
+/// keys) for each block.
 template <typename Visit>
 void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, const Visit& visit) {
     constexpr std::int64_t mostScores = 1 << 24;
@@ -82,7 +83,7 @@ void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const Atten
     }
 }
 
-/// Positions of a block's queries, [rows, 1, queries, 1], and the end of each row's keys, [rows, 1, 1, 1].
+/// Positions of a block's queries [rows, 1, queries, 1], and the end of each row's keys [rows, 1, 1, 1].
 struct Places {
     at::Tensor query;
     at::Tensor end;
@@ -100,7 +101,7 @@ Places placesOf(const AttentionInput& input, std::int64_t firstQuery, std::int64
     return {byRow(first) + steps, byRow(end)};
 }
 
-/// A feature of each query's attention, [rows, heads, queries]. @param p probabilities
+/// A feature of the attention of each query, [rows, heads, queries]. @param p attention probabilities
 at::Tensor featureOf(const AttentionFeature& feature, const at::Tensor& p, const at::Tensor& visible,
                      const Places& places) {
     const at::Tensor keys = at::arange(p.size(3), places.end.options());

@@ -4,13 +4,14 @@
 
 namespace secateur {
 
-/// Passes attention probabilities to the observer, a few heads and queries at a time, so that the map of all heads
-/// never exists at once. For sources only: pulls in ATen.
+/// Passes attention probabilities to the observer, a few heads and queries at a time. The map of all heads is never in
+/// memory as a whole. Include it in sources only, because it includes ATen.
 /// @param queries [rows, heads, positions, headDim], rotated @param keys [rows, kvHeads, capacity, headDim], rotated
 void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
                    TapObserver& observer);
 
-/// Computes the wanted attention features by ATen and passes them to the observer. Arguments as in showAttention().
+/// Computes the requested attention features with ATen and passes them to the observer. Arguments are those of
+/// showAttention().
 void showAttentionFeatures(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
                            TapObserver& observer);
 
@@ -22,7 +23,7 @@ struct ProjectedHeads {
     bool perHead; ///< whether keys and values are copied for each query head, so that each head has its own gradient
 };
 
-/// Splits the projections, and passes the wanted ones to the observer.
+/// Splits the output of the query, key and value projections, and passes requested parts to the observer.
 /// @param projected [tokens, (heads + 2 kvHeads) headDim]
 ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer);
 
@@ -31,10 +32,10 @@ ProjectedHeads projectedHeads(const at::Tensor& projected, const AttentionInput&
 at::Tensor visibleTo(const AttentionInput& input, std::int64_t firstQuery, std::int64_t queries, std::int64_t keys,
                      const at::Device& device);
 
-/// Number of keys up to the last real position of any row, including keys in the cache.
+/// Number of keys up to the last position that is not padding in any row. Includes keys in the cache.
 std::int64_t keyCount(const AttentionInput& input);
 
-/// [heads] int64: for each kept query head, the index of its KV head among the kept ones.
+/// For each kept query head, the index of its KV head among the kept KV heads: [heads] int64.
 at::Tensor kvHeadOf(const PlanLayer& layer, const at::Device& device);
 
 } // namespace secateur

@@ -17,7 +17,7 @@ namespace secateur {
 
 namespace {
 
-/// Observer that keeps the tensors whose gradients are wanted.
+/// A TapObserver that stores the tensors whose gradients are requested.
 class TapRecorder : public TapObserver {
 public:
     explicit TapRecorder(std::set<Tap> wanted)
@@ -39,7 +39,8 @@ struct TapShape {
     std::int64_t positions;
     std::int64_t headDim;
 
-    /// [tokens, ...] -> [rows, positions, heads, headDim] or [rows, positions, width]. Probabilities stay as they are.
+    /// Reshapes a tensor of a tap: [tokens, ...] -> [rows, positions, heads, headDim] or [rows, positions, width].
+    /// Attention probabilities are unchanged.
     at::Tensor shaped(const at::Tensor& values, Tap tap) const {
         if (!values.defined() || tap == Tap::attention)
             return values;
@@ -106,12 +107,12 @@ void backwardLayer(const LayerMath& math, const AttentionInput& input, const at:
 std::unique_ptr<RecordedLayer> recordLayerGraph(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
                                                 std::span<const Tap> wanted) {
     std::set<Tap> taps(wanted.begin(), wanted.end());
-    taps.insert(Tap::output); // otherwise LayerMath::addMlp() may leave out the values
+    taps.insert(Tap::output); // without this tap, LayerMath::addMlp() may skip the output's values
     return std::make_unique<LayerGraph>(math, input, x, std::move(taps));
 }
 
-// Counts the inputs of norms, attention and activation, which the graph keeps, and the tapped tensors. In plain mode
-// ATen keeps most intermediate results.
+// Counts the tensors that the graph stores: inputs of norms, attention and activation, and the tapped tensors. In plain
+// mode ATen stores most intermediate results.
 std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch, std::span<const Tap> wanted,
                         bool isPlain) {
     const std::int64_t hidden = spec.hidden;
@@ -133,7 +134,7 @@ std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Bat
         case Tap::mlpOutput:
         case Tap::mlpUpdate:
             return hidden;
-        default: // views, or tensors that are kept in any case
+        default: // views of other tensors, or tensors that are counted already
             return 0;
         }
     };
@@ -149,13 +150,13 @@ std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Bat
 
 namespace {
 
-/// Scalars of tokens or rows, and their gradients with respect to the head's outputs.
+/// A scalar for each token or row, and its gradients with respect to the output head's outputs.
 struct Scalars {
     at::Tensor values;    ///< [n]
     at::Tensor gradients; ///< [n, outputs]
 };
 
-/// The scalars of a batch and the gradient of their sum with respect to the stream.
+/// Computes the scalars of a batch and the gradient of their sum with respect to the last residual stream.
 class LossGradients {
 public:
     LossGradients(const LayerMath& math, const ModelSpec& spec, const EmbeddingAndHead& headWeights,
@@ -178,7 +179,8 @@ public:
     }
 
 private:
-    /// Adds the values and gradients of scalarsOf(head(x)), where x [n, hidden] is the stream at `tokens`.
+    /// Applies the output head to x [n, hidden], the stream at `tokens`. Adds the scalars of its output, and their
+    /// gradients.
     template <typename Head, typename ScalarsOf>
     void add(const std::vector<std::int64_t>& tokens, const Head& head, const ScalarsOf& scalarsOf) {
         const at::Tensor places = at::tensor(tokens, at::kLong).to(m_x.device());
@@ -226,7 +228,8 @@ private:
                                                             : ofTargets(logits, places, kind);
                 });
         }
-        // The values so far are s = |z|^2 / 2; the gradient of |z| = sqrt(2 s) is the gradient of s divided by |z|.
+        // So far the value of a row is s = |z|^2 / 2. The gradient of |z| = sqrt(2 s) is the gradient of s divided by
+        // |z|.
         for (int row = 0; kind == Scalarisation::logitNorm && row < m_batch.rows; ++row) {
             double& value = m_values[static_cast<std::size_t>(row)];
             value = std::sqrt(2 * value);
@@ -235,7 +238,7 @@ private:
         }
     }
 
-    /// Tokens that contribute to the scalar, as indices in the batch.
+    /// Indices in the batch of the tokens that contribute to the scalar.
     std::vector<std::int64_t> chosenTokens(Scalarisation kind) const {
         std::vector<std::int64_t> tokens;
         for (int row = 0; row < m_batch.rows; ++row)
@@ -248,13 +251,14 @@ private:
         return tokens;
     }
 
-    /// Euclidean norms of rows; the gradient of a norm of 0 is 0.
+    /// Euclidean norms of rows and their gradients. The gradient of a norm of 0 is set to 0.
     static Scalars normsOf(const at::Tensor& rows) {
         const at::Tensor norms = rows.norm(2, 1, true);
         return {norms.squeeze(1), at::where(norms.gt(0), rows / norms, at::zeros_like(rows))};
     }
 
-    /// The gradient of log p_t is 1_t - p, that of p_t is p_t (1_t - p).
+    /// Log probabilities or probabilities of the targets. The gradient of log p_t is 1_t - p, that of p_t is p_t (1_t -
+    /// p).
     /// @param logits [n, classes] @param places [n] indices of the targets and weights
     Scalars ofTargets(const at::Tensor& logits, const std::vector<std::size_t>& places, Scalarisation kind) const {
         std::vector<std::int64_t> targets;
@@ -271,7 +275,7 @@ private:
             const at::Tensor own = logits.narrow(0, begin, count);
             const at::Tensor target = chosen.narrow(0, begin, count);
             const at::Tensor factor = factors.narrow(0, begin, count);
-            at::Tensor gradients = result.gradients.narrow(0, begin, count); // also the scratch of the softmax
+            at::Tensor gradients = result.gradients.narrow(0, begin, count); // also scratch memory of the softmax
             at::sub_out(gradients, own, own.amax(1, true));
             const at::Tensor below = gradients.gather(1, target);
             gradients.exp_();
@@ -285,7 +289,7 @@ private:
             fill(0, logits.size(0));
             return result;
         }
-        // Row by row, so that a row stays in the cache from one step to the next.
+        // Each row is processed completely, so that it stays in the cache.
         at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
             const c10::NoGradGuard noGraph;
             for (std::int64_t row = begin; row < end; ++row)
@@ -304,7 +308,7 @@ private:
     std::span<const int> m_targets;
     std::span<const float> m_weights;
     at::Tensor m_gradient;
-    std::vector<double> m_values; ///< of each row
+    std::vector<double> m_values; ///< value of each row
 };
 
 } // namespace

@@ -10,9 +10,9 @@
 
 namespace secateur {
 
-/// Runner::backwardEach for a stream [tokens, hidden]. Only backward.cpp and gradient_math.cpp use autograd. For
-/// sources only: pulls in ATen.
-/// @param input of a layer with weights for the backward pass (EnginePlan::gradientLayer)
+/// Runner::backwardEach for a stream [tokens, hidden]. Only backward.cpp and gradient_math.cpp use autograd. Include it
+/// in sources only, because it includes ATen.
+/// @param input input of a layer whose weights are for the backward pass (EnginePlan::gradientLayer)
 void backwardLayer(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
                    std::span<const OutputGradient> outputs, const Runner::BackwardSink& sink);
 
@@ -20,7 +20,7 @@ void backwardLayer(const LayerMath& math, const AttentionInput& input, const at:
 std::unique_ptr<RecordedLayer> recordLayerGraph(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
                                                 std::span<const Tap> wanted);
 
-/// Runner::recordedBytes. @param isPlain whether the layer runs by ATen alone
+/// Runner::recordedBytes. @param isPlain whether the layer is computed by ATen only
 std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Batch& batch, std::span<const Tap> wanted,
                         bool isPlain);
 

@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-/// index(row, position) for each token of the batch; `padding` for padded positions.
+/// Calls index(row, position) for each token of the batch. Positions after the end of a row get `padding`.
 template <typename Index>
 std::vector<std::int64_t> perToken(const Batch& batch, std::int64_t padding, Index index) {
     std::vector<std::int64_t> all;
@@ -137,7 +137,7 @@ TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets
 
 std::int64_t rowsAtOnce(std::int64_t vocab) {
     constexpr std::int64_t mostLogits = 1 << 24;
-    constexpr std::int64_t wholeBlocks = 128; // products are fastest for multiples of it
+    constexpr std::int64_t wholeBlocks = 128; // matrix products are fastest for multiples of this number
     const std::int64_t rows = std::clamp<std::int64_t>(mostLogits / std::max<std::int64_t>(1, vocab), 16, 1024);
     return rows > wholeBlocks ? rows / wholeBlocks * wholeBlocks : rows;
 }

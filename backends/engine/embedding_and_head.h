@@ -5,16 +5,16 @@
 
 namespace secateur {
 
-/// X_0 of a batch, [tokens, hidden] float32: the sum of token, position and type embeddings, with the model's norm and
-/// projection. For sources only: pulls in ATen.
+/// The first residual stream of a batch, [tokens, hidden] float32: the sum of token, position and type embeddings, with
+/// the norm and projection of the model. Include it in sources only, because it includes ATen.
 /// @throws Error for tokens, types and positions that the model does not have
 at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const LayerMath& math, const Batch& batch,
                       const at::Device& device);
 
-/// @throws Error if the sizes of a batch do not match
+/// Checks that the sizes of a batch agree. @throws Error if not
 void checkBatch(const Batch& batch);
 
-/// The output head: LM head, pooler and classifier. For sources only: pulls in ATen.
+/// The output head: LM head, pooler and classifier. Include it in sources only, because it includes ATen.
 class OutputHead {
 public:
     /// The arguments must outlive this object.
@@ -23,17 +23,17 @@ public:
         , m_weights(weights)
         , m_math(math) {}
 
-    /// Decoders: [n, hidden] -> logits [n, vocab] float32, before the softcap.
+    /// For decoders: [n, hidden] -> logits [n, vocab] float32, before the softcap.
     at::Tensor rawLogits(const at::Tensor& x) const;
-    /// Decoders: logits after the softcap.
+    /// For decoders: logits after the softcap.
     at::Tensor logits(const at::Tensor& x) const;
-    /// Encoders: final states of the first tokens [rows, hidden] -> [rows, classes], or the pooled output if there is
-    /// no classifier.
+    /// For encoders: final states of the first tokens [rows, hidden] -> [rows, classes]. Without a classifier, the
+    /// pooled output.
     at::Tensor classes(const at::Tensor& first) const;
-    /// Encoders: the pooled output [rows, hidden].
+    /// For encoders: the pooled output [rows, hidden].
     at::Tensor pooled(const at::Tensor& first) const;
 
-    /// @param x [tokens, hidden] @param targets [tokens], -1 = none
+    /// Losses of tokens. @param x [tokens, hidden] @param targets [tokens], -1 = no target
     TokenLosses losses(const at::Tensor& x, std::span<const int> targets) const;
 
 private:

@@ -84,7 +84,7 @@ void WeightStore::shrink(const Slot* except, std::int64_t most) {
 namespace {
 
 void append(std::string& key, const std::vector<bool>& flags) {
-    unsigned bits = 1; // the leading 1 shows how many bits follow
+    unsigned bits = 1; // the highest set bit shows how many flags follow
     for (const bool flag : flags) {
         bits = bits << 1 | (flag ? 1U : 0U);
         if (bits & 0x100U) {
@@ -95,7 +95,8 @@ void append(std::string& key, const std::vector<bool>& flags) {
     key += static_cast<char>(bits);
 }
 
-/// The key of a layer's weights under a mask. @param layer number in the file, the same for layers that share weights
+/// The key of a layer's weights under a mask. @param layer index in the file, which layers that share weights have in
+/// common
 std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion) {
     std::string key = fmt::format("{} {} {} {} {} {} {} ", layer, static_cast<int>(conversion.type),
                                   static_cast<int>(conversion.form), static_cast<int>(mask.attention), mask.alpha,
@@ -117,8 +118,8 @@ std::int64_t totalBytes(const ModelSpec& spec, const PruningMask& mask, ComputeT
     return bytes;
 }
 
-/// Maximum bytes of a plan's weights to keep in the store. A plan that does not fit runs layer by layer; then each
-/// layer is needed again only after all others, so two layers are enough.
+/// Maximum number of bytes of a plan's weights that stay in the store. A plan that does not fit is run layer by layer.
+/// Each layer is then needed again only after all others, so keeping two layers is enough.
 std::int64_t keptBytes(const ModelSpec& spec, const Plan& plan) {
     if (plan.isResident())
         return std::numeric_limits<std::int64_t>::max();
@@ -133,7 +134,7 @@ Conversion transposed(Conversion conversion) {
     return conversion;
 }
 
-/// Releases the mapped pages of a layer's weights after their conversion.
+/// Releases the mapped pages of a layer's weights after these were converted.
 void releaseFile(const Model& model, int layer) {
     for (std::size_t name = 0; name < weightNameCount; ++name)
         model.release(layer, static_cast<WeightName>(name));

@@ -16,17 +16,17 @@
 namespace secateur {
 
 struct TypeChoice {
-    ComputeType type;   ///< never automatic
-    std::string reason; ///< empty unless the type was chosen automatically
+    ComputeType type;   ///< never ComputeType::automatic
+    std::string reason; ///< why the type was chosen; empty if the user chose it
 };
 
 /// @param isProcessor whether the device is the CPU, not a CUDA device
-/// @param storedAs stored type of most of the checkpoint's weights: "BF16", "Q4_1"
+/// @param storedAs type in which most weights of the checkpoint are stored: "BF16", "Q4_1"
 /// @throws Error if the device does not support the type
 TypeChoice chooseType(ComputeType wanted, bool isProcessor, std::string_view storedAs);
 
-/// Keeps converted weights by key within a memory budget; frees the least recently used first. Thread-safe. Weights
-/// live as long as a caller has a pointer to them.
+/// Keeps converted weights within a memory budget and finds them by a key. Frees the least recently used weights first.
+/// Weights stay in memory while a caller has a pointer to them. Thread-safe.
 class WeightStore {
 public:
     struct Item {
@@ -39,8 +39,8 @@ public:
 
     std::int64_t budget() const { return m_budget; }
 
-    /// The weights of a key. Makes them if the store does not have them, only once if several threads ask; then frees
-    /// other weights until the store holds at most `most` bytes and fits the budget.
+    /// The weights of a key. If the store does not have them, makes them; if several threads ask, only once. Then frees
+    /// other weights until the store contains at most `most` bytes and fits the budget.
     template <typename Weights>
     std::shared_ptr<const Weights> get(const std::string& key, std::int64_t most,
                                        const std::function<Weights()>& make) {
@@ -67,7 +67,8 @@ private:
     std::map<std::string, std::shared_ptr<Slot>> m_slots;
 };
 
-/// The engine's plan. Its weights are made on demand. For sources only: pulls in ATen.
+/// The engine's implementation of Plan. Its weights are made when they are needed. Include it in sources only, because
+/// it includes ATen.
 class EnginePlan : public Plan {
 public:
     /// @param model, store must outlive this object
@@ -76,16 +77,16 @@ public:
 
     using LayerPointer = std::shared_ptr<const PlanLayer>;
     LayerPointer layer(int index) const { return layer(index, mask().layer(index)); }
-    /// A layer under a mask other than the plan's.
+    /// The weights of a layer under a mask other than the plan's.
     LayerPointer layer(int index, const LayerMask& mask) const;
-    /// A layer's weights for the backward pass. On the CPU they are float32, and packed with their transposes unless
-    /// the engine is plain.
+    /// The weights of a layer for the backward pass. On the CPU they are float32. They are packed together with their
+    /// transposes, unless the engine uses ATen only.
     LayerPointer gradientLayer(int index) const;
-    /// The output projection of all heads, cut ones included, in the stored type.
+    /// The output projection of all heads, including cut heads, in the stored type.
     at::Tensor outputWeight(int index) const { return m_model.tensor(index, WeightName::output); }
     std::shared_ptr<const EmbeddingAndHead> embeddingAndHead() const;
     std::shared_ptr<const EmbeddingAndHead> gradientEmbeddingAndHead() const;
-    /// Whether the weights of both plans fit the memory budget together; weights that they share count once.
+    /// Whether the weights of both plans fit the memory budget together. Shared weights count once.
     bool staysBeside(const EnginePlan& other) const;
 
 private:

@@ -18,8 +18,8 @@ namespace secateur {
 
 namespace {
 
-/// The backward pass of LayerMath::context() on the CPU, without cache. Keeps copies of its inputs, because autograd's
-/// graph may outlive the layer's weights.
+/// The backward pass of LayerMath::context() on the CPU, without a cache. It stores copies of its inputs, because the
+/// graph of autograd may outlive the layer's weights.
 class ContextBackward {
 public:
     /// @param projected the input of context(), contiguous
@@ -32,12 +32,12 @@ public:
         , m_lengths(input.lengths)
         , m_kvHeads(kvHeadOf(input.layer, at::kCPU))
         , m_projected(projected.view({input.rows, input.positions, -1})) {
-        m_shape.groupBegin = nullptr; // the copy points into the layer; run() sets it to m_groupBegin
+        m_shape.groupBegin = nullptr; // run() sets it to m_groupBegin; a pointer into the layer could become invalid
     }
 
     /// The gradient of `projected`. @param dContext gradient of the context, [tokens, heads headDim]
     at::Tensor projectedGradient(const at::Tensor& dContext) const {
-        constexpr std::int64_t enoughTasks = 16; // enough for many threads
+        constexpr std::int64_t enoughTasks = 16; // number of tasks that keeps many threads busy
         const std::int64_t kvHeads = m_shape.kvHeads;
         const at::Tensor result = empty(m_shape.heads + 2 * kvHeads);
         const ProjectionGradients parts{result.narrow(2, 0, m_shape.heads), result.narrow(2, m_shape.heads, kvHeads),
@@ -87,10 +87,10 @@ private:
 using torch::autograd::Node;
 using torch::autograd::variable_list;
 
-/// Maps the gradient of an operation's output to those of its inputs.
+/// A function that maps the gradient of an operation's output to the gradients of its inputs.
 using Backward = std::function<variable_list(const at::Tensor& gradient)>;
 
-/// A node of autograd's graph whose backward pass is a function of this file.
+/// A node of autograd's graph whose backward pass is a function in this file.
 class FormulaNode : public Node {
 public:
     explicit FormulaNode(Backward backward)
@@ -109,8 +109,8 @@ private:
     Backward m_backward;
 };
 
-/// A node in libtorch's pointer type: std::shared_ptr in older versions, an intrusive pointer in newer ones. The type
-/// is deduced from the unnamed parameter, a function that takes such a pointer.
+/// A node in the pointer type that this version of libtorch uses: std::shared_ptr in older versions, an intrusive
+/// pointer in newer versions. The type is deduced from the unnamed parameter, a function that takes such a pointer.
 template <typename Pointer, typename NodeType = FormulaNode>
 Pointer newNode(void (*)(at::Tensor&, Pointer), Backward backward) {
     if constexpr (std::is_same_v<Pointer, std::shared_ptr<Node>>)
@@ -130,7 +130,7 @@ at::Tensor withNode(at::Tensor output, Backward backward, const Inputs&... input
     return output;
 }
 
-/// Runs forward by the CPU loops, and backward by FormulaNodes. Operations without a FormulaNode are those of ATen.
+/// Computes forward by the CPU loops and backward by FormulaNodes. Operations without a FormulaNode use ATen.
 class GradientMath : public LayerMath {
 public:
     at::Tensor normalised(const Norm& norm, const at::Tensor& x) const override { return normalisedStream(norm, x); }
@@ -180,7 +180,7 @@ public:
         const at::Tensor hidden = activated(linear(layer.gateUp, input), spec.activation, spec.gatedMlp);
         if (!isLast || !layer.down.packed)
             return addLinear(sum, layer.down, hidden);
-        // Nothing reads the values of the output, so zeros stand for them; only the gradient is needed.
+        // Only the gradient of the output is needed, not its values. Zeros take their place.
         const at::Tensor zeros = at::zeros({1, 1}, sum.options()).expand_as(sum);
         return sum + withNode(zeros, linearBackward(layer.down), hidden);
     }

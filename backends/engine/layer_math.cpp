@@ -37,10 +37,11 @@ AttentionShape shapeOf(const AttentionInput& input) {
 
 namespace {
 
-/// Whether this version of libtorch has fused attention with a scale.
+/// Whether this version of libtorch has a fused attention that accepts a scale.
 constexpr bool hasFusedAttention = TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1);
 
-/// @param visible as returned by visibleKeys(); undefined = causal
+/// Attention by libtorch's fused implementation. @param visible as returned by visibleKeys(); undefined = causal
+/// attention
 at::Tensor fusedAttention([[maybe_unused]] const at::Tensor& q, [[maybe_unused]] const at::Tensor& k,
                           [[maybe_unused]] const at::Tensor& v, [[maybe_unused]] const at::Tensor& visible,
                           [[maybe_unused]] double scale) {
@@ -135,7 +136,7 @@ private:
         if (observer.wants(Tap::attention) || input.attentionScales.defined())
             return attendedWithProbabilities(q, k, v, input, observer);
         const bool isFused = hasFusedAttention && !q.device().is_cpu() && input.spec.scoreSoftcap == 0;
-        // Padding is on the right, so causal queries do not see it, and no mask is needed.
+        // Padding is at the end of rows. Causal queries do not see it, and need no mask.
         if (isFused && input.causal() && spec.window == 0 && !input.cache)
             return fusedAttention(q, k, v, {}, spec.scoreScale);
         const at::Tensor visible = visibleTo(input, 0, input.positions, k.size(2), q.device());
@@ -144,7 +145,7 @@ private:
         return plainAttention(q, k, v, visible, spec.scoreScale, input.spec.scoreSoftcap);
     }
 
-    /// Computes probabilities explicitly, so that they can be observed and scaled.
+    /// Attention that computes its probabilities explicitly, so that they can be observed and scaled.
     static at::Tensor attendedWithProbabilities(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                                 const AttentionInput& input, TapObserver& observer) {
         const at::Tensor visible = visibleTo(input, 0, input.positions, k.size(2), q.device());
@@ -155,7 +156,7 @@ private:
         return at::matmul(p, v.to(p.scalar_type())).to(q.scalar_type());
     }
 
-    /// Normalises heads, if there is a norm, and rotates them. -> [rows, heads, positions, headDim]
+    /// Normalises heads, if the layer has a norm for them, and rotates them. -> [rows, heads, positions, headDim]
     /// @param heads [rows, positions, heads, headDim]
     static at::Tensor rotated(const at::Tensor& heads, const Norm& norm, const AttentionInput& input) {
         at::Tensor x = norm ? plainNorm(heads, norm.kind, norm.epsilon, norm.weight, norm.bias) : heads;
@@ -171,7 +172,7 @@ private:
         return plainRotary(x, rowTables(input.rotary.cosines), rowTables(input.rotary.sines));
     }
 
-    /// Appends keys and values to the cache. Returns all keys and values in it.
+    /// Appends keys and values to the cache. Returns all keys and values that the cache then contains.
     static std::pair<at::Tensor, at::Tensor> throughCache(const at::Tensor& k, const at::Tensor& v,
                                                           const AttentionInput& input) {
         for (std::int64_t row = 0; row < input.rows; ++row) {
@@ -224,7 +225,7 @@ public:
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
         const std::int64_t tokens = input.size(0);
         at::Tensor result = at::empty({tokens, linear.out}, at::kFloat);
-        if (!linear.packed) // the matrix has no inputs
+        if (!linear.packed) // a matrix without inputs has no packed form
             return linear.bias.defined() ? result.copy_(linear.bias) : result.zero_();
         if (linear.bias.defined())
             result.copy_(linear.bias.expand_as(result));
@@ -246,10 +247,11 @@ public:
         return hidden;
     }
 
-    /// Runs the MLP on slices of tokens, so that the widest tensors of a layer never exist as a whole.
+    /// Computes the MLP for a few tokens at a time, so that the widest tensors of a layer are never in memory as a
+    /// whole.
     at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& input,
                       bool) const override {
-        constexpr std::int64_t leastTokens = 256; // smaller products are slower
+        constexpr std::int64_t leastTokens = 256; // products with fewer tokens are slower
         constexpr std::int64_t numbers = 1 << 22;
         const std::int64_t slice = std::max(leastTokens, numbers / std::max<std::int64_t>(1, layer.gateUp.out));
         for (std::int64_t begin = 0; begin < sum.size(0); begin += slice) {

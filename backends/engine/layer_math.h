@@ -13,8 +13,8 @@
 
 namespace secateur {
 
-/// Observes the taps of one layer while it runs. The layer continues with the same tensors that were observed, so that
-/// autograd can give gradients with respect to them. For sources only: pulls in ATen.
+/// Observes the taps of one layer during its run. The layer continues with the tensors that were observed, so that
+/// autograd can compute gradients with respect to them. Include it in sources only, because it includes ATen.
 class TapObserver {
 public:
     virtual ~TapObserver() = default;
@@ -38,7 +38,7 @@ struct RotaryTable {
     at::Tensor sines;
 };
 
-/// The inputs of attention besides the projections.
+/// The inputs of attention, except the projections.
 struct AttentionInput {
     const ModelSpec& spec;
     const PlanLayer& layer;
@@ -47,40 +47,40 @@ struct AttentionInput {
     std::vector<int> first;   ///< [rows] position of the first token
     std::vector<int> lengths; ///< [rows] number of real tokens
     RotaryTable rotary;
-    LayerCache* cache = nullptr;     ///< null = queries see the keys of the batch only
-    at::Tensor attentionScales = {}; ///< [rows] factors of the probabilities; undefined = 1
+    LayerCache* cache = nullptr;     ///< null = queries see only the keys of the batch
+    at::Tensor attentionScales = {}; ///< [rows] factors of the attention probabilities; undefined = 1
     bool causal() const { return spec.family == Family::decoder; }
 };
 
 /// The operations of a layer. There is a fast implementation for the CPU, one in ATen for any device, and one with
-/// gradients; the layer itself is written once (layer_pass.h). Tensors are [tokens, width] unless said otherwise. The
-/// residual stream is float32; inputs of products are of the plan's type.
+/// gradients. The layer itself (layer_pass.h) uses any of them. Unless stated otherwise, tensors are [tokens, width].
+/// The residual stream is float32; inputs of products have the plan's type.
 class LayerMath {
 public:
     virtual ~LayerMath() = default;
 
-    /// The normalised stream, as the input of a product.
+    /// The normalised stream in the type for products.
     virtual at::Tensor normalised(const Norm& norm, const at::Tensor& x) const = 0;
-    /// The normalised stream in the type of the stream (float32), for norms after a sublayer.
+    /// The normalised stream in float32, for norms after a sublayer.
     virtual at::Tensor normalisedStream(const Norm& norm, const at::Tensor& x) const = 0;
-    /// x + added, and its norm as the input of a product.
+    /// x + added, and the norm of this sum in the type for products.
     virtual std::pair<at::Tensor, at::Tensor> addAndNormalise(const Norm& norm, const at::Tensor& x,
                                                               const at::Tensor& added) const = 0;
-    /// Converts to the plan's type.
+    /// Converts a tensor to the type for products, which is the plan's type.
     virtual at::Tensor forProduct(const at::Tensor& x) const = 0;
-    /// input W^T + bias, in float32.
+    /// input W^T + bias as float32.
     virtual at::Tensor linear(const Linear& linear, const at::Tensor& input) const = 0;
-    /// sum + linear(input). May overwrite `sum`.
+    /// sum + linear(input). The implementation may overwrite `sum`.
     virtual at::Tensor addLinear(at::Tensor sum, const Linear& linear, const at::Tensor& input) const = 0;
-    /// The MLP's hidden units in the plan's type. @param projected output of the gate and up projections
+    /// The hidden units of the MLP in the plan's type. @param projected output of the gate and up projections
     virtual at::Tensor activated(const at::Tensor& projected, Activation activation, bool gated) const = 0;
-    /// sum + MLP(input), without taps. May overwrite `sum`.
-    /// @param isLast whether nothing reads the values of the result, so that an implementation with gradients may skip
+    /// sum + MLP(input), without taps. The implementation may overwrite `sum`.
+    /// @param isLast whether nothing reads the values of the result. An implementation with gradients may then skip
     /// them
     virtual at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer,
                               const at::Tensor& input, bool isLast) const = 0;
-    /// The heads' contexts: projections [tokens, (heads + 2 kvHeads) headDim] -> [tokens, heads headDim] of the plan's
-    /// type. Passes queries, keys, values, attention and context to the observer.
+    /// The contexts of the heads: projections [tokens, (heads + 2 kvHeads) headDim] -> [tokens, heads headDim] in the
+    /// plan's type. Passes queries, keys, values, attention probabilities and contexts to the observer.
     virtual at::Tensor context(const at::Tensor& projected, const AttentionInput& input,
                                TapObserver& observer) const = 0;
     /// Like crossEntropyRows() in layer_loops.h.
@@ -88,14 +88,14 @@ public:
                               std::span<float> losses, std::span<std::uint8_t> greedy) const = 0;
 };
 
-/// CPU loops and packed weights, without gradients.
+/// Uses the CPU loops and packed weights, without gradients.
 std::unique_ptr<const LayerMath> fusedMath(ComputeType type);
-/// ATen only, on any device.
+/// Uses only ATen, on any device.
 std::unique_ptr<const LayerMath> plainMath(ComputeType type);
-/// CPU loops with gradients, in float32, for weights packed with their transposes (Linear::transposed).
+/// Uses the CPU loops with gradients, in float32. Weights must be packed with their transposes (Linear::transposed).
 std::unique_ptr<const LayerMath> gradientMath();
 
-// Arguments of the CPU loops. They contain pointers into the arguments of these functions.
+// Arguments for the CPU loops. They contain pointers into the arguments of these functions, which must outlive them.
 NormValues valuesOf(const Norm& norm);
 RotaryTables tablesOf(const RotaryTable& table);
 AttentionShape shapeOf(const AttentionInput& input);

@@ -106,7 +106,8 @@ void LayerPass::show(Tap tap, const at::Tensor& values) const {
 
 namespace {
 
-/// Runs one layer from one input under several masks. The contexts of the plan's heads are computed once.
+/// Runs a layer on one input under several masks, called variants. The contexts of the plan's heads are computed only
+/// once.
 class Variants {
 public:
     Variants(const EnginePlan& plan, int layer, const LayerMath& math, const AttentionInput& input, const at::Tensor& x)
@@ -146,8 +147,8 @@ private:
         return {m_input.spec, layer, m_input.rows, m_input.positions, m_input.first, m_input.lengths, m_input.rotary};
     }
 
-    /// The layer's output for an attention update, with the MLP of the plan. In a parallel block the MLP does not
-    /// depend on attention, so it is computed once.
+    /// The layer's output for an attention update and the MLP of the plan. In a parallel block the MLP does not depend
+    /// on attention and is computed once.
     at::Tensor withOwnMlp(const at::Tensor& update) {
         if (m_input.spec.normPlace != NormPlace::parallel)
             return m_pass.afterAttention(m_x, update, m_attentionInput);
@@ -167,8 +168,8 @@ private:
         return variant.heads == m_mask.heads ? m_update : withoutHeads(variant);
     }
 
-    /// The attention update of a variant with another kind of attention or another alpha, or with other heads if the
-    /// plan's attention is not full.
+    /// The attention update of a variant whose attention cut or alpha differs from the plan's. Also used for other
+    /// heads if the layer's attention is not full attention.
     at::Tensor updateOfVariantLayer(const LayerMask& variant) const {
         LayerMask attention = m_mask;
         attention.attention = variant.attention;
@@ -182,8 +183,8 @@ private:
         return pass.attentionUpdate(m_math.linear(layer->output, pass.context(m_attentionInput)));
     }
 
-    /// The output projection of the variant's heads. If fewer heads are cut than kept, computed as that of all heads
-    /// minus that of the cut ones.
+    /// The output projection of the variant's heads. If fewer heads are cut than kept, it is computed as the projection
+    /// of all heads minus that of the cut heads.
     at::Tensor withoutHeads(const LayerMask& variant) {
         std::vector<std::int64_t> cut;
         std::vector<std::int64_t> stay;
@@ -215,7 +216,7 @@ private:
         return m_math.linear(columns, chosen(m_context, heads));
     }
 
-    /// The columns of some heads. @param all columns of all heads
+    /// The columns that belong to some heads. @param all columns of all heads
     at::Tensor chosen(const at::Tensor& all, const std::vector<std::int64_t>& heads) const {
         const at::Tensor indices = at::tensor(heads, at::kLong).to(all.device());
         return all.reshape({all.size(0), -1, m_input.layer.spec.headDim}).index_select(1, indices).flatten(1);
@@ -234,7 +235,7 @@ private:
     at::Tensor m_output;
     at::Tensor m_update;
     at::Tensor m_withoutAttention;
-    at::Tensor m_outputWeight; ///< [hidden, heads * headDim] for all heads of the layer, cut ones included
+    at::Tensor m_outputWeight; ///< [hidden, heads * headDim] for all heads of the layer, including cut heads
 };
 
 } // namespace
@@ -248,7 +249,7 @@ void runLayerVariants(const EnginePlan& plan, int layer, const LayerMath& math, 
 
 namespace {
 
-/// Makes the rotary tables. Frequencies and angles are float32, as in training and in transformers.
+/// Makes the rotary tables. Frequencies and angles are float32, as in transformers.
 RotaryTable makeTable(const RotarySpec& spec, std::int64_t positions, const at::Device& device) {
     std::vector<float> frequencies;
     for (int pair = 0; pair < spec.dims / 2; ++pair)
@@ -274,7 +275,7 @@ RotaryTable RotaryCache::table(const RotarySpec& spec, std::int64_t positions, c
 
 namespace {
 
-/// Number of KV heads with at least one kept query head.
+/// Number of KV heads of which at least one query head is kept.
 int keptKvHeads(const LayerSpec& spec, const LayerMask& mask) {
     int kept = 0;
     int last = -1;

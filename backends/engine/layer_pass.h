@@ -11,8 +11,8 @@
 
 namespace secateur {
 
-/// One layer of any family on one batch (see The layer in resources/manual/architecture.md). Streams are [tokens,
-/// hidden]. For sources only: pulls in ATen.
+/// Runs one layer of any architecture on a batch (see The layer in resources/manual/architecture.md). Streams are
+/// [tokens, hidden]. Include it in sources only, because it includes ATen.
 class LayerPass {
 public:
     /// The arguments must outlive this object.
@@ -20,14 +20,14 @@ public:
 
     at::Tensor run(const at::Tensor& x) const;
 
-    // The parts of run(), for variants that share some of them.
+    // The steps of run(), for masks that share the results of some steps.
 
-    /// The input of attention in the plan's type: normalised, except in post-norm models. Undefined if nothing reads
-    /// it.
+    /// The input of attention in the plan's type. It is normalised, except in post-norm models. Undefined if nothing
+    /// reads it.
     at::Tensor attentionInput(const at::Tensor& x) const;
-    /// The heads' contexts, or the input of the output projection for kinds of attention without scores.
+    /// The contexts of the heads. For kinds of attention without scores, the input of the output projection.
     at::Tensor context(const at::Tensor& input) const;
-    /// The attention update from the output of the output projection.
+    /// The attention update, computed from the result of the output projection.
     at::Tensor attentionUpdate(const at::Tensor& attentionOutput) const;
     /// Runs the rest of the layer and returns its output. @param update the attention update; undefined = none
     at::Tensor afterAttention(const at::Tensor& x, const at::Tensor& update, const at::Tensor& input) const;
@@ -44,12 +44,13 @@ private:
     TapObserver& m_observer;
 };
 
-/// Runner::runVariants for streams [tokens, hidden]. For sources only: pulls in ATen.
-/// @param input of the plan's own layer
+/// Runner::runVariants for streams [tokens, hidden]. Include it in sources only, because it includes ATen.
+/// @param input input of the plan's own layer
 void runLayerVariants(const EnginePlan& plan, int layer, const LayerMath& math, const AttentionInput& input,
                       const at::Tensor& x, std::span<const LayerMask> variants, const Runner::VariantSink& sink);
 
-/// The rotary tables of a model, extended on demand. Thread-safe. For sources only: pulls in ATen.
+/// The rotary tables of a model, which are extended when longer ones are needed. Thread-safe. Include it in sources
+/// only, because it includes ATen.
 class RotaryCache {
 public:
     /// A table of at least `positions` positions.
@@ -60,10 +61,10 @@ private:
     mutable std::vector<std::pair<RotarySpec, RotaryTable>> m_tables;
 };
 
-/// The engine's KV cache. For sources only: pulls in ATen.
+/// The engine's KV cache. Include it in sources only, because it includes ATen.
 class EngineCache : public KvCache {
 public:
-    /// @param only the only layer to cache; none = all layers
+    /// @param only index of the only layer to cache; none = all layers
     EngineCache(const Plan& plan, const ModelSpec& spec, int rows, int capacity, const at::Device& device,
                 std::optional<int> only);
 
@@ -77,7 +78,7 @@ public:
 private:
     int m_rows;
     int m_capacity;
-    std::vector<LayerCache> m_layers; ///< undefined tensors for layers that need no cache
+    std::vector<LayerCache> m_layers; ///< caches by layer; tensors are undefined for layers that need no cache
 };
 
 } // namespace secateur

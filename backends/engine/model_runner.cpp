@@ -78,7 +78,7 @@ std::invoke_result_t<Work> withoutGraph(const std::string& path, const Work& wor
     }
 }
 
-/// A recorded layer whose backward pass runs within withoutGraph().
+/// A recorded layer whose backward pass also runs within withoutGraph().
 class GuardedLayer : public RecordedLayer {
 public:
     GuardedLayer(std::unique_ptr<RecordedLayer> layer, std::string path)
@@ -304,7 +304,7 @@ private:
         return flat(x).index_select(0, at::tensor(last).to(m_device));
     }
 
-    /// Checks that a batch without cache begins at position 0.
+    /// Checks that the rows of a batch that is run without a cache begin at position 0.
     static void checkWhole(const Batch& batch) {
         if (std::ranges::any_of(batch.firstPosition, [](int first) { return first > 0; }))
             throw Error("A batch that continues texts needs the cache of their beginnings");

@@ -35,7 +35,8 @@ std::string commonestType(const std::vector<TensorSlot>& used) {
     return most == elements.end() ? std::string() : std::string(most->first);
 }
 
-/// A warning about tensors of the checkpoint that are not used, if there are any. @param known tensors to leave out
+/// A warning about tensors of the checkpoint that are not used; empty if there are none. @param known names that are
+/// not reported
 std::vector<std::string> unusedWarning(const Checkpoint& checkpoint, const std::vector<TensorSlot>& used,
                                        std::span<const std::string_view> known) {
     std::set<const TensorEntry*> read;
@@ -56,7 +57,7 @@ std::vector<std::string> unusedWarning(const Checkpoint& checkpoint, const std::
                         count > shown ? ", ..." : "")};
 }
 
-/// Converts rotary rows from consecutive pairs to half-rotation: row 2i + j of a head becomes row j * dim/2 + i.
+/// Reorders rotary rows from adjacent pairs to two halves: row 2i + j of a head becomes row j * dim/2 + i.
 at::Tensor halfRotation(const at::Tensor& rows, int heads, int headDim) {
     at::Tensor pairs = rows.reshape({heads, headDim / 2, 2, -1});
     return pairs.transpose(1, 2).reshape(rows.sizes());
@@ -152,7 +153,7 @@ private:
     TensorSlot slot(int layer, WeightName name) const {
         if (layer < -1 || layer >= m_card.spec.layerCount())
             return {};
-        // With tied embeddings the LM head is the embedding, even if the file has an lm_head as well.
+        // If embeddings are tied, the LM head is the embedding, even if the file also contains an lm_head.
         if (layer == -1 && name == WeightName::lmHead && m_card.spec.tiedEmbeddings)
             name = WeightName::embedding;
         return m_slots.slot(layer, name);
@@ -214,7 +215,7 @@ std::shared_ptr<const Model> modelFrom(std::unique_ptr<const Checkpoint> checkpo
 
 namespace {
 
-/// Runs work that opens files, and converts exceptions of the standard library to Error.
+/// Runs a function that opens files, and converts exceptions of the standard library to Error.
 template <typename Work>
 auto opening(const std::string& path, Work work) {
     try {

@@ -13,19 +13,20 @@ namespace secateur {
 
 namespace {
 
-/// Reads and converts the weights of one layer (-1 = of the model as a whole), and counts their bytes.
+/// Reads and converts the weights of a layer, and counts their bytes. Layer -1 stands for the weights outside of
+/// layers.
 class WeightReader {
 public:
     WeightReader(const Model& model, int layer, const Conversion& conversion);
 
     /// A weight in the stored type. @throws Error if the model does not have it
     at::Tensor weight(WeightName name) const;
-    /// A vector as float32 on the device; undefined if the model does not have it.
+    /// A vector as float32 on the device. Undefined if the model does not have it.
     at::Tensor vector(WeightName name) const;
-    /// A norm; without weight if the model does not have it.
+    /// The weights of a norm. Undefined if the model does not have it.
     Norm norm(WeightName weight, std::optional<WeightName> bias = {}, double scale = 1) const;
-    /// Concatenates matrices along their outputs, and their biases, with zeros for missing ones. Multiplies all by
-    /// `scale`.
+    /// Concatenates matrices along their outputs, and their biases likewise. A missing bias counts as zeros. Multiplies
+    /// all of them by `scale`.
     Linear linear(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& biases, double scale = 1);
 
     std::int64_t bytes() const { return m_bytes; }
@@ -111,7 +112,7 @@ Indices kept(const std::vector<bool>& flags) {
     return indices;
 }
 
-/// The rows of some heads. @param weight [heads * headDim, ...]
+/// The rows that belong to some heads. @param weight [heads * headDim, ...]
 at::Tensor headRows(const at::Tensor& weight, int headDim, const Indices& heads) {
     if (!weight.defined() || static_cast<std::int64_t>(heads.size()) * headDim == weight.size(0))
         return weight;
@@ -147,7 +148,7 @@ public:
     }
 
 private:
-    /// The factor of the attention update; 0 if there is no attention.
+    /// The factor of the attention update. It is 0 if the layer has no attention.
     double alpha() const {
         const LayerSpec& spec = m_made.spec;
         if (m_mask.attention == AttentionCut::drop || spec.attention == AttentionKind::none)
@@ -172,7 +173,8 @@ private:
         if (m_mask.attention == AttentionCut::bypassQk && spec.attention == AttentionKind::full)
             spec.attention = AttentionKind::valueOnly;
         m_made.attentionNorm = m_reader.norm(attentionNorm, attentionNormBias);
-        // A sandwich norm would undo a scaled output, so alpha is multiplied into the norm's weight.
+        // A sandwich norm would cancel the scaling of its input. Alpha is therefore multiplied into the weight of the
+        // norm.
         const bool hasPostNorm = m_spec.normPlace == NormPlace::sandwich;
         if (hasPostNorm)
             m_made.attentionPostNorm = m_reader.norm(attentionPostNorm, attentionPostNormBias, scale);
@@ -218,8 +220,8 @@ private:
         spec.kvHeads = static_cast<int>(kvHeads.size());
     }
 
-    /// The output projection for bypassed attention: sums the columns of each group's heads, because all heads of a
-    /// group read the same value (see Bypass of queries and keys in resources/manual/strategies.md).
+    /// The output projection for bypassed attention. Sums the columns of the heads of each KV group, because these
+    /// heads all read the same value (see Bypass of queries and keys in resources/manual/strategies.md).
     at::Tensor foldedOutput(const at::Tensor& out, std::size_t groups) const {
         std::vector<at::Tensor> folded;
         const std::int64_t dim = m_made.spec.headDim;

@@ -12,43 +12,43 @@
 
 namespace secateur {
 
-/// A norm's weights. For sources only: pulls in ATen.
+/// The weights of a norm. Include it in sources only, because it includes ATen.
 struct Norm {
     NormKind kind = NormKind::rms;
     double epsilon = 0;
-    at::Tensor weight; ///< float32, with offset and alpha applied; undefined = there is no norm
-    at::Tensor bias;   ///< float32, or undefined
+    at::Tensor weight; ///< float32, including offset and alpha; undefined = there is no norm
+    at::Tensor bias;   ///< float32; undefined = no bias
 
     explicit operator bool() const { return weight.defined(); }
 };
 
-/// A projection with its bias: either `weight` or `packed` is set.
+/// A projection with its bias. Either `weight` or `packed` is set.
 struct Linear {
     std::int64_t in = 0;
     std::int64_t out = 0;
     at::Tensor weight;                              ///< [out, in] in the plan's type
     std::shared_ptr<const PackedMatrix> packed;     ///< the weight, packed for the CPU
     std::shared_ptr<const PackedMatrix> transposed; ///< the packed transpose, for the backward pass only
-    at::Tensor bias;                                ///< float32, or undefined
+    at::Tensor bias;                                ///< float32; undefined = no bias
 };
 
-/// Layout of converted weights: packed for products on the CPU, the packed transpose for the backward pass, or plain
-/// tensors for products by ATen.
+/// The form of converted weights: packed for products on the CPU, packed together with the transpose for the backward
+/// pass, or plain tensors for products by ATen.
 enum class WeightForm { packed, transposed, plain };
 
-/// How weights are converted.
+/// Settings for the conversion of weights.
 struct Conversion {
     ComputeType type = ComputeType::float32;
     WeightForm form = WeightForm::packed;
     at::Device device = at::kCPU;
 };
 
-/// One layer without its cut units. spec.attention is `none` if the whole sublayer is cut, including its bias.
+/// A layer without its cut units. If the whole attention sublayer is cut, including its bias, spec.attention is `none`.
 struct PlanLayer {
     LayerSpec spec;              ///< heads, kvHeads and ffn count the kept units
-    bool dropped = false;        ///< whether the block is dropped: the layer's output is its input
-    std::vector<int> groupBegin; ///< [kvHeads + 1] query heads of each KV head: [groupBegin[g], groupBegin[g + 1])
-    std::vector<int> keptHeads;  ///< numbers of the kept heads in the model
+    bool dropped = false;        ///< whether the block is dropped, so that the layer's output is its input
+    std::vector<int> groupBegin; ///< [kvHeads + 1]; first query head of each KV head, and the end
+    std::vector<int> keptHeads;  ///< indices of the kept heads in the model
     bool hasMlp = true;
     Norm attentionNorm;
     Norm attentionPostNorm;
@@ -58,19 +58,19 @@ struct PlanLayer {
     Norm keyNorm;
     Linear projections; ///< queries, keys and values concatenated; for valueOnly the values only
     Linear output;      ///< multiplied by alpha, unless a sandwich norm follows
-    Linear gateUp;      ///< gate, then up; or up only
+    Linear gateUp;      ///< gate and up concatenated, or up only
     Linear down;
     std::int64_t bytes = 0;
 };
 
 /// The weights of the embedding and the output head.
 struct EmbeddingAndHead {
-    at::Tensor positionEmbedding; ///< float32
+    at::Tensor positionEmbedding; ///< float32; undefined = none
     at::Tensor typeEmbedding;
     Norm embeddingNorm;
     Linear embeddingProjection;
     Norm finalNorm;
-    Linear lmHead; ///< out = 0 if there is none
+    Linear lmHead; ///< LM head; its `out` is 0 if the model has none
     Linear pooler;
     Linear classifierDense;
     Linear classifier;
@@ -81,7 +81,7 @@ struct EmbeddingAndHead {
 PlanLayer makePlanLayer(const Model& model, int layer, const LayerMask& mask, const Conversion& conversion);
 EmbeddingAndHead makeEmbeddingAndHead(const Model& model, const Conversion& conversion);
 
-/// Bytes of a layer's converted weights.
+/// Size in bytes of a layer's converted weights.
 std::int64_t expectedBytes(const ModelSpec& spec, int layer, const LayerMask& mask, ComputeType type);
 
 } // namespace secateur

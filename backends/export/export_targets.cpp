@@ -94,7 +94,7 @@ namespace {
 
 constexpr const char* cardName = "README.md";
 constexpr const char* maskName = "model.mask.json";
-constexpr std::int64_t leastMemory = 1; ///< memory budget with which no layer is kept longer than needed
+constexpr std::int64_t leastMemory = 1; ///< a budget so small that no layer stays in memory after its use
 
 double secondsSince(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -165,7 +165,7 @@ private:
             throw Error("exists", file.string(), "Choose another name, or allow replacing it (--force)");
     }
 
-    /// Whether a file contains the mask of the export. Then an existing NAME.mask.json need not be replaced.
+    /// Whether a file contains the mask of the export. If so, an existing NAME.mask.json need not be replaced.
     bool holdsMask(const std::string& path) const {
         if (!fs::is_regular_file(path))
             return false;
@@ -207,13 +207,13 @@ private:
             addFile(path);
     }
 
-    /// Commits model, mask and card. Three files cannot be renamed at once, so mask and card of an earlier export are
-    /// removed first: a model never has the mask or the card of another one.
+    /// Commits model, mask and card. The three files cannot be renamed at once. Mask and card of an earlier export are
+    /// therefore removed first, so that a model never has the mask or card of another model.
     static void commitTogether(const std::vector<AtomicFile*>& files) {
         for (AtomicFile* file : files)
             file->sync();
         for (AtomicFile* file : files)
-            if (file != files.front()) // the first is the model, which the rename replaces
+            if (file != files.front()) // the rename replaces the first file, the model
                 file->removeTarget();
         for (AtomicFile* file : files)
             file->commit();

@@ -8,32 +8,33 @@
 namespace secateur {
 
 /// Largest allowed difference between the logits of an export and those of the masked model, relative to the largest
-/// logit. Both run in float32, and differ only in the order of their sums. This makes differences of 1e-6 in small
-/// models, and of 1e-5 in SmolLM2, where a few large activations amplify them. A wrong head or neuron makes far larger
-/// ones.
+/// logit. Both run in float32 and differ only in the order of sums. Such differences are about 1e-6 in small models. In
+/// SmolLM2 they are about 1e-5, because a few large activations amplify them. A wrong head or neuron causes far larger
+/// differences.
 inline constexpr double exportTolerance = 1e-4;
 
-/// All targets, in the order in which they are offered: those that open in the most programs first.
+/// All targets in the order in which they are offered. Targets that most programs can open come first.
 std::span<const ExportTarget> exportTargets();
 
-/// The target with this id. @throws UsageError listing the known ones
+/// The target with this id. @throws UsageError that lists the known ids
 const ExportTarget& exportTarget(std::string_view id, std::span<const ExportTarget> table = exportTargets());
 
-/// Writes a model under a mask as a checkpoint of the target's form, with the mask and a model card beside it. Writes
-/// all files or none: they are written under another name, reopened, compared with the masked model, and renamed.
-/// @param source opened from files that still exist
-/// @throws Error as checkExport(); naming a target that exists, a full disk, or logits that differ; Cancelled
+/// Exports a model under a mask as the target says, with the mask and a model card next to the checkpoint. Writes all
+/// files or none: they are written under temporary names, reopened, compared with the masked model and renamed.
+/// @param source must be opened from files that still exist
+/// @throws Error as checkExport() does; also if the target exists, the disk is full or logits differ; Cancelled
 ExportResult exportModel(const Model& source, const ExportTarget& target, const ExportRequest& request,
                          const Progress& progress = {}, std::span<const ExportTarget> table = exportTargets());
 
-/// Writes a model with cut weights set to 0 (ExportWriter::write): format, names, shapes, types, split and small files
-/// of the source; no other weight changes. Tensors with WeightCut::isWidened become float32.
-/// Also writes the mask (model.mask.json in a folder, NAME.mask.json beside a file; an existing file with the same mask
-/// stays) and a card (README.md or NAME.md).
+/// Writes a model with cut weights set to 0 (ExportWriter::write). Format, tensor names, shapes, types, the split into
+/// files and small files are those of the source. No other weight changes. Tensors with WeightCut::isWidened become
+/// float32.
+/// Also writes the mask (model.mask.json in a folder, NAME.mask.json next to a file) and a card (README.md or NAME.md).
+/// An existing mask file with the same mask is kept.
 ExportResult writeMasked(const ExportTarget& target, const Model& source, const ExportRequest& request,
                          const Progress& progress);
 
-/// The layout of a masked export: the source's, because zeros change no shape.
+/// The layout of a masked export. It is the layout of the source, because zeros change no shape.
 ExportLayout maskedLayout(const ModelSpec& source, const PruningMask& mask);
 
 } // namespace secateur

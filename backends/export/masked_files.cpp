@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Offsets, in the directory, of the fields of a tensor that may change.
+/// Offsets, within the directory of a GGUF file, of the two fields of a tensor that an export may change.
 struct GgufListing {
     std::size_t type = 0;
     std::size_t offset = 0;
@@ -58,7 +58,7 @@ GgufDirectory directoryOf(const MappedFile& file) {
         metadata.integer("general.alignment", 1, 1 << 30).value_or(static_cast<std::int64_t>(directory.alignment)));
     for (std::uint64_t i = 0; i < count; ++i) {
         const std::string name(reader.text(what));
-        reader.take(std::uint64_t{8} * reader.u32(what), what); // the shape
+        reader.take(std::uint64_t{8} * reader.u32(what), what); // the tensor's shape
         GgufListing& listing = directory.tensors[name];
         listing.type = reader.position();
         reader.u32(what);
@@ -69,9 +69,9 @@ GgufDirectory directoryOf(const MappedFile& file) {
     return directory;
 }
 
-/// The pieces of a GGUF file in which tensors change their size: WeightCut::isWidened makes them float32. The directory
-/// gets their new types and offsets.
-/// @param file a valid GGUF file @param cuts of its tensors, in order of their place
+/// The pieces of a GGUF file in which tensors change their size, because WeightCut::isWidened makes them float32. The
+/// directory gets the new types and offsets.
+/// @param file a valid GGUF file @param cuts cuts of its tensors, in the order of the tensors' places
 std::vector<FilePiece> relaidGguf(const MappedFile& file, std::span<const TensorEntry> tensors,
                                   std::span<const WeightCut> cuts) {
     constexpr std::uint32_t float32 = 0;
@@ -86,7 +86,7 @@ std::vector<FilePiece> relaidGguf(const MappedFile& file, std::span<const Tensor
             inOrder.push_back(&tensor);
     std::ranges::sort(inOrder, {}, [](const TensorEntry* tensor) { return tensor->data.data(); });
 
-    std::vector<FilePiece> pieces(1); // the first piece, the directory, is filled in at the end
+    std::vector<FilePiece> pieces(1); // the first piece is the directory, which is filled in at the end
     std::size_t offset = 0;
     for (const TensorEntry* tensor : inOrder) {
         const auto cut = std::ranges::find(cuts, tensor, &WeightCut::entry);
@@ -107,8 +107,8 @@ std::vector<FilePiece> relaidGguf(const MappedFile& file, std::span<const Tensor
 
 using CrcTables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-/// Tables for the CRC-32 of zip archives, eight bytes at a time: table k has the effect of a byte followed by k zero
-/// bytes.
+/// Tables for the CRC-32 of zip archives, to process eight bytes at a time. Table k has the effect of a byte that is
+/// followed by k zero bytes.
 constexpr CrcTables crcTables = [] {
     constexpr std::uint32_t polynomial = 0xedb88320;
     CrcTables made{};
@@ -144,13 +144,13 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
     return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
 
-/// Whether a file is a zip archive, whose entries have checksums.
+/// Whether a file is a zip archive. The entries of zip archives have checksums.
 bool isZip(const MappedFile& file) {
     constexpr std::array magic{'P', 'K', '\3', '\4'};
     return file.bytes().size() > magic.size() && std::memcmp(file.bytes().data(), magic.data(), magic.size()) == 0;
 }
 
-/// Writes the new checksums of changed entries into a copy of an archive, at all places where the archive states them.
+/// Updates the checksums of changed entries in a copy of an archive, at every place where the archive states them.
 /// @param source the original archive @param copy path of the copy, in which only the cut bytes differ
 void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::string& copy,
                     std::span<const WeightCut> cuts) {
@@ -172,8 +172,8 @@ void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::
         constexpr std::size_t inRecord = 16;
         constexpr std::size_t inHeader = 14;
         write(static_cast<std::size_t>(entry.record) + inRecord, renewed);
-        // The checksum is also in the local header, or in a descriptor after the bytes. The descriptor may begin with a
-        // signature of four bytes.
+        // The checksum is stored again in the local header, or in a descriptor after the entry's bytes. The descriptor
+        // may begin with a signature of four bytes.
         for (const std::size_t place : {static_cast<std::size_t>(entry.offset) + inHeader, begin + bytes.size(),
                                         begin + bytes.size() + sizeof renewed}) {
             std::uint32_t stated = 0;
@@ -186,7 +186,7 @@ void renewChecksums(const std::shared_ptr<const MappedFile>& source, const std::
     }
 }
 
-/// The pieces of a file whose tensors keep their size.
+/// The pieces of a file whose tensors keep their sizes.
 std::vector<FilePiece> piecesOf(const MappedFile& file, const std::vector<WeightCut>& cuts) {
     std::vector<FilePiece> pieces;
     std::span<const std::byte> rest = file.bytes();
@@ -202,7 +202,7 @@ std::vector<FilePiece> piecesOf(const MappedFile& file, const std::vector<Weight
     return pieces;
 }
 
-/// The index of the shards in an opened folder; null if there is none.
+/// The index file that lists the shards of an opened folder; null if there is none.
 std::shared_ptr<const MappedFile> indexOf(const ModelCard& card, const fs::path& folder, std::size_t shards) {
     const HfWeights& weights = card.format == "pytorch" ? pytorchWeights : safetensorsWeights;
     const fs::path index = folder / weights.index;
@@ -230,7 +230,7 @@ MaskedFiles::MaskedFiles(const ModelCard& card, const PruningMask& mask)
 
 std::vector<std::shared_ptr<const MappedFile>> MaskedFiles::sources(const ModelCard& card) const {
     std::vector<std::shared_ptr<const MappedFile>> files;
-    if (m_isGguf) { // not from the tensors: a part of a split file may have none
+    if (m_isGguf) { // a part of a split file may contain no tensors
         const std::string path = fs::is_directory(card.path) ? ggufModelIn(card.path) : card.path;
         for (const GgufPart& part : readGgufParts(path, {}))
             files.push_back(part.file);

@@ -14,17 +14,18 @@ namespace secateur {
 /// The weight files of a checkpoint with cut weights set to 0.
 class MaskedFiles {
 public:
-    /// Plans the files, but does not write them. @throws Error as weightCuts(), and if the checkpoint cannot be opened
+    /// Plans which bytes of the files change, without writing. @throws Error as weightCuts() does, and if the
+    /// checkpoint cannot be opened
     MaskedFiles(const ModelCard& card, const PruningMask& mask);
 
-    /// Paths of the source's files, including an index.
+    /// Paths of the source's files, including the index of shards.
     std::vector<std::string> names() const;
     bool isGguf() const { return m_isGguf; }
     bool isOneGguf() const { return m_isGguf && m_files.size() == 1; }
-    std::int64_t bytes() const; ///< total size of the files to write
+    std::int64_t bytes() const; ///< total size in bytes of the files to write
     const std::vector<std::string>& warnings() const { return m_warnings; }
 
-    /// Writes the files. @param place returns the path to write to for a file of names()
+    /// Writes the files. @param place returns the path to write to for a name in names()
     /// @throws Error, Cancelled; incomplete files may be left
     void write(const std::function<std::string(const std::string& name)>& place, const Progress& progress) const;
 

@@ -15,18 +15,19 @@ namespace secateur {
 
 namespace {
 
-/// Replaces the bits of a byte that are set in `mask`.
+/// Sets the bits of `target` that `mask` selects to those of `bits`.
 void setBits(std::byte& target, unsigned mask, unsigned bits) {
     target = (target & ~static_cast<std::byte>(mask)) | static_cast<std::byte>(bits & mask);
 }
 
-// quants.cpp explains the block layouts. Here, a part of a block is the set of numbers that share a scale.
+// The block layouts are explained in quants.cpp. In this file, a part of a block is the set of numbers that share a
+// scale.
 
 void partQ2_K(std::byte* block, int part) {
-    block[part] = std::byte{0}; // scale and minimum
+    block[part] = std::byte{0}; // the byte contains the scale and the minimum of the part
 }
 
-/// Scales of Q3_K and IQ4_XS are stored with an offset of 32.
+/// The stored code of the scale 0. Scales of Q3_K and IQ4_XS are stored with an offset of 32.
 constexpr unsigned noScale = 32;
 
 void partQ3_K(std::byte* block, int part) {
@@ -40,7 +41,7 @@ void partQ3_K(std::byte* block, int part) {
 void numberQ3_K(std::byte* block, int number) {
     const int run = number / 32;
     const int place = number % 32;
-    setBits(block[place], 1U << run, 1U << run); // if this bit is 0, 4 is subtracted
+    setBits(block[place], 1U << run, 1U << run); // 4 is subtracted from numbers whose bit is 0
     setBits(block[32 + 32 * (run / 4) + place], 3U << 2 * (run % 4), 0);
 }
 
@@ -90,19 +91,19 @@ void numberQ4_0(std::byte* block, int number) {
 
 void numberQ5_0(std::byte* block, int number) {
     setNibble(block + 6, number, 0);
-    setBits(block[2 + number / 8], 1U << number % 8, 1U << number % 8); // sets only the fifth bit: 16 is the code of 0
+    setBits(block[2 + number / 8], 1U << number % 8, 1U << number % 8); // sets the fifth bit only: code 16 stands for 0
 }
 
 void numberQ8_0(std::byte* block, int number) {
     block[2 + number] = std::byte{0};
 }
 
-/// How the numbers of a block type are set to 0.
+/// How numbers of a block type are set to 0.
 struct Zeroing {
     std::string_view type;
     int part;                                                   ///< number of numbers that share a scale
-    void (*zeroPart)(std::byte* block, int part) = nullptr;     ///< nullptr = the part is the block
-    void (*zeroNumber)(std::byte* block, int number) = nullptr; ///< nullptr = no code for 0
+    void (*zeroPart)(std::byte* block, int part) = nullptr;     ///< null = all numbers of a block share one scale
+    void (*zeroNumber)(std::byte* block, int number) = nullptr; ///< null = the type has no code for 0
 };
 
 constexpr std::array zeroings{
@@ -120,16 +121,16 @@ constexpr std::array zeroings{
     Zeroing{"IQ4_XS", 32, partIQ4_XS},
 };
 
-/// The row for a type; blocks of types without a row can become 0 only as a whole.
+/// The table row for a type. A type without a row can only be set to 0 in whole blocks.
 Zeroing zeroingOf(const StorageType& type) {
     const auto found = std::ranges::find(zeroings, type.name, &Zeroing::type);
     return found == zeroings.end() ? Zeroing{type.name, type.elements} : *found;
 }
 
-/// Sets the numbers [begin, end) of one block to 0.
+/// Sets the numbers [begin, end) of a block to 0.
 void zeroInBlock(const StorageType& type, const Zeroing& zeroing, std::byte* block, int begin, int end) {
     if (begin == 0 && end == type.elements) {
-        std::memset(block, 0, static_cast<std::size_t>(type.bytes)); // including the scale of the whole block
+        std::memset(block, 0, static_cast<std::size_t>(type.bytes)); // also clears the scale of the block
         return;
     }
     for (int number = begin; number < end;) {
@@ -174,7 +175,7 @@ public:
         const LayerSpec& layer = m_spec.layers[static_cast<std::size_t>(index)];
         if (dropsAttention(mask))
             cutWhole(index, WeightName::output, WeightName::outputBias);
-        else if (layer.attention != AttentionKind::linear) // one matrix, without heads
+        else if (layer.attention != AttentionKind::linear) // linear attention is a single matrix without heads
             cutInputs(index, WeightName::output, mask.heads, layer.headDim);
         if (dropsMlp(mask)) {
             cutWhole(index, WeightName::down, WeightName::downBias);
@@ -199,13 +200,13 @@ private:
                 cutOutputs(layer, which, std::vector<bool>(static_cast<std::size_t>(slot.rows)));
     }
 
-    /// Cuts inputs of a matrix: columns of [out, in].
+    /// Cuts inputs of a matrix, which are columns of [out, in].
     void cutInputs(int layer, WeightName which, const std::vector<bool>& kept, int width) {
         const TensorSlot slot = m_slots.slot(layer, which);
         add(slot, cutRanges(kept, width, 0), slot.transposed);
     }
 
-    /// Cuts outputs of a matrix: rows of [out, in], or entries of a bias.
+    /// Cuts outputs of a matrix, which are rows of [out, in], or entries of a bias.
     void cutOutputs(int layer, WeightName which, const std::vector<bool>& kept) {
         const TensorSlot slot = m_slots.slot(layer, which);
         add(slot, cutRanges(kept, 1, slot.begin), slot.entry && slot.entry->shape.size() > 1 && !slot.transposed);
@@ -232,7 +233,8 @@ private:
     std::vector<WeightCut> m_cuts;
 };
 
-/// Refuses cuts of tensors that share bytes with others, as tied weights in a state dict do: both would be cut.
+/// Rejects cuts of tensors that share their bytes with other tensors, such as tied weights in a state dict, because the
+/// other tensors would be cut too.
 void refuseShared(const std::vector<WeightCut>& cuts, const TensorSlots& slots) {
     for (const WeightCut& cut : cuts) {
         const auto overlaps = [&](const TensorSlot& slot) {
@@ -253,7 +255,7 @@ void zeroRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::
     target.resize(source.size());
     for (std::size_t i = 0; i * bytes < source.size(); ++i) {
         const std::span row(target.data() + i * bytes, bytes);
-        // Rows that are cut as a whole need not be read.
+        // Rows that are cut completely need not be read.
         if (!cut.rows.empty() && cut.rows[static_cast<std::size_t>(firstRow) + i]) {
             std::ranges::fill(row, std::byte{0});
             continue;

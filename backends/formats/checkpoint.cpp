@@ -52,7 +52,7 @@ at::ScalarType scalarType(StorageType::Reading reading) {
 
 at::Tensor viewOf(const TensorEntry& entry) {
     const at::TensorOptions options = at::TensorOptions().dtype(scalarType(entry.type->reading));
-    // ATen takes a pointer to mutable data, but nothing writes to the mapping, which is read-only.
+    // ATen takes a pointer to mutable data. The mapping is read-only, and nothing writes to it.
     auto* data = const_cast<std::byte*>(entry.data.data());
     const auto address = reinterpret_cast<std::uintptr_t>(data);
     if (address % static_cast<std::uintptr_t>(entry.type->bytes) != 0) {
@@ -65,7 +65,7 @@ at::Tensor viewOf(const TensorEntry& entry) {
 }
 
 struct ForeignFile {
-    std::string_view what; ///< "is ..."
+    std::string_view what; ///< the rest of the message: "is ..."
     std::string_view hint;
     bool (*recognises)(std::string_view bytes);
 };
@@ -120,13 +120,14 @@ bool isLlama2c(std::string_view bytes) {
     return bytes.starts_with("24ka");
 }
 
-/// The first version of llama2.c has no magic number: it begins with seven numbers that determine the file's size.
+/// Whether bytes begin a file of the first version of llama2.c. It has no magic number: seven numbers at its beginning
+/// determine the file's size.
 bool isFirstLlama2c(std::string_view bytes) {
     std::array<std::int32_t, 7> header{};
     if (bytes.size() <= sizeof header)
         return false;
     std::memcpy(header.data(), bytes.data(), sizeof header);
-    constexpr std::int32_t most = 1 << 24; // larger than in real models; keeps the products below exact
+    constexpr std::int32_t most = 1 << 24; // larger than in real models; the products below cannot overflow
     // A negative vocabulary size means that the LM head is not tied to the embedding.
     header[5] = header[5] < 0 && header[5] > -most ? -header[5] : header[5];
     if (std::ranges::any_of(header, [](std::int32_t number) { return number < 1 || number > most; }))
@@ -168,7 +169,7 @@ struct ForeignExtension {
     std::string_view hint;
 };
 
-/// Formats that are recognised by the extension, because they have no magic number.
+/// Formats without a magic number, which are recognised by their extension.
 constexpr std::array foreignExtensions{
     ForeignExtension{".onnx", "is an ONNX graph, which is not supported", "Open the model that it was exported from"},
     ForeignExtension{".msgpack", "holds weights of Flax, which are not supported",
@@ -184,7 +185,7 @@ void addSample(Sha256& hash, std::span<const std::byte> data) {
     }
     const std::size_t last = data.size() - pieceBytes;
     for (std::size_t piece = 0; piece < pieces; ++piece) {
-        // last * piece / (pieces - 1), without overflow
+        // last * piece / (pieces - 1), computed without overflow
         const std::size_t start = last / (pieces - 1) * piece + last % (pieces - 1) * piece / (pieces - 1);
         hash.add(data.data() + start, pieceBytes);
     }
@@ -224,7 +225,7 @@ at::Tensor readTensor(const TensorEntry& entry) {
             return result;
         }
         case StorageType::Reading::boolean:
-            // Bytes of a damaged file may be neither 0 nor 1, which is undefined behaviour for a bool.
+            // In a damaged file, a byte may be neither 0 nor 1. Such a bool would be undefined behaviour.
             return viewOf(entry).ne(0);
         default:
             return viewOf(entry);
@@ -288,7 +289,7 @@ std::string fingerprintOf(const Checkpoint& checkpoint) {
         hash.add(static_cast<std::int64_t>(entry.shape.size()));
         for (const std::int64_t size : entry.shape)
             hash.add(size);
-        // Without this, the system reads half a gigabyte ahead around the samples of a large model.
+        // Otherwise the system reads half a gigabyte ahead around the samples of a large model.
         entry.file->expectScattered(entry.data);
         addSample(hash, entry.data);
         entry.file->release(entry.data);

@@ -12,25 +12,25 @@
 
 namespace secateur {
 
-/// One row of the format table.
+/// A row of the table of formats.
 struct FormatInfo {
     std::string_view id;
     std::string_view summary;
-    std::array<std::string_view, 3> extensions;  ///< of a single file; unused elements are empty
-    bool (*recognises)(std::string_view bytes);  ///< whether the first bytes of a file are those of this format
+    std::array<std::string_view, 3> extensions;  ///< extensions of a single file; unused elements are empty
+    bool (*recognises)(std::string_view bytes);  ///< whether a file begins with these bytes
     bool (*holds)(const std::string& directory); ///< whether a directory contains a model in this format
     /// @throws Error, Cancelled
     std::unique_ptr<const Checkpoint> (*open)(const std::string& path, const Progress&);
 };
 
-/// In order of preference for a directory that holds several formats.
+/// The table of formats. In a directory with several formats, the first format that it contains is used.
 std::span<const FormatInfo> allFormats();
 
-/// Extensions of all formats: ".safetensors", ".bin", ...
+/// Extensions of all formats: ".safetensors", ".bin" and so on.
 std::vector<std::string> modelExtensions();
 
-/// The format of a file (by its first bytes, else by its extension) or of the files in a directory.
-/// @throws Error if there is none, naming the format if it is known
+/// The format of a file, by its first bytes or else by its extension; or the format of the files in a directory.
+/// @throws Error if no reader supports it; names the format if it is a known one
 const FormatInfo& formatOf(const std::string& path);
 
 } // namespace secateur

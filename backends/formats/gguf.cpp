@@ -26,7 +26,7 @@ constexpr std::uint32_t mostGgufDimensions = 4;
 constexpr std::uint64_t longestName = 65535;
 constexpr std::int64_t defaultAlignment = 32;
 
-/// A tensor as listed in the directory. `offset` counts from the aligned end of the directory.
+/// A tensor as the directory lists it. `offset` counts from the end of the directory, rounded up to the alignment.
 struct Listed {
     TensorEntry entry;
     std::uint64_t offset = 0;
@@ -107,7 +107,7 @@ void readPreamble(ByteReader& reader, const std::string& path) {
 
 std::vector<TensorEntry> readTensors(ByteReader& reader, std::uint64_t count, const GgufMetadata& metadata,
                                      const std::shared_ptr<const MappedFile>& file) {
-    std::vector<Listed> listed; // grows as tensors are read, because the stated number is not trusted
+    std::vector<Listed> listed; // grows with each tensor that is read, because the stated number is not trusted
     for (std::uint64_t i = 0; i < count; ++i)
         listed.push_back(readListed(reader, i, file));
     const std::uint64_t alignment = alignmentOf(metadata);
@@ -142,9 +142,9 @@ private:
 };
 
 constexpr std::string_view extension = ".gguf";
-constexpr std::int64_t mostParts = 65535; // split.no and split.count are stored in 16 bits
+constexpr std::int64_t mostParts = 65535; // the format stores split.no and split.count in 16 bits
 
-/// Removes a number of five digits from the end of a text and returns it; nothing if there is none.
+/// Removes a number of five digits from the end of a text and returns it. Empty if there is none.
 std::optional<int> takeNumber(std::string_view& text) {
     constexpr std::size_t digits = 5;
     if (text.size() < digits)
@@ -169,7 +169,7 @@ std::string partFileName(const std::string& model, int number, int count) {
     return fmt::format("{}-{:05}-of-{:05}{}", model, number, count, extension);
 }
 
-/// The number of parts that a file's metadata states; 0 or 1 = not split.
+/// The number of parts that a file's metadata states. 0 or 1 means that the model is not split.
 int partCount(const GgufMetadata& metadata) {
     return static_cast<int>(metadata.integer("split.count", 0, mostParts).value_or(0));
 }
@@ -185,7 +185,7 @@ GgufPartName nameOf(const fs::path& file, int count) {
     return *name;
 }
 
-/// Checks that a part's metadata agrees with its name.
+/// Checks that the metadata of a part agrees with the number and count in its file name.
 void checkPart(const GgufPart& part, int number, int count) {
     const int found = partCount(part.metadata);
     if (found != count)
@@ -208,9 +208,9 @@ void checkTensorCount(const std::vector<GgufPart>& parts) {
                      fmt::format("expected {} tensors in {} parts, found {}", *stated, parts.size(), found));
 }
 
-/// One file of each model in a directory; of a split model the part with the lowest number.
+/// The path of one file for each model in a directory. For a split model, the part with the lowest number.
 std::map<std::string, std::string> modelsIn(const std::string& directory) {
-    std::map<std::string, std::string> models; // by name without part number
+    std::map<std::string, std::string> models; // path by name without part number
     for (const fs::directory_entry& item : fs::directory_iterator(directory)) {
         if (item.path().extension() != extension || !item.is_regular_file())
             continue;

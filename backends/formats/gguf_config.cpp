@@ -73,7 +73,7 @@ int headDim(const Keys& keys, int hidden, int mostHeads) {
     return size;
 }
 
-/// Adds llama3 scaling, which is stored as a tensor of divisors of the unscaled frequencies, if there is one.
+/// Adds llama3 scaling to rotary positions, if the file has a tensor of divisors of the unscaled frequencies.
 RotarySpec withDivisors(const Keys& keys, const RotarySpec& rotary, const Checkpoint& checkpoint) {
     const TensorEntry* divisors = checkpoint.find("rope_freqs.weight");
     if (!divisors)
@@ -108,8 +108,8 @@ RotarySpec readRotary(const Keys& keys, const ArchitectureInfo& architecture, in
     return withDivisors(keys, rotary, checkpoint);
 }
 
-/// Rotary positions of Gemma 3's sliding-window layers. Older files do not state their base, for which llama.cpp takes
-/// 1e4.
+/// Rotary positions of the sliding-window layers of Gemma 3. Older files do not state the base. It is then 1e4, as in
+/// llama.cpp.
 RotarySpec localRotary(const Keys& keys, RotarySpec rotary) {
     rotary.theta = keys.positive("rope.freq_base_swa", 1e4);
     rotary.scaling = RopeScaling::none;
@@ -117,7 +117,7 @@ RotarySpec localRotary(const Keys& keys, RotarySpec rotary) {
     return rotary;
 }
 
-/// Finds out which biases there are from the tensors, because the metadata does not state it.
+/// Sets which biases the model has. The metadata does not state it, so the tensors are examined.
 void findBiases(ModelSpec& spec, const TensorFinder& tensors) {
     for (int index = 0; index < spec.layerCount(); ++index) {
         LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
@@ -131,8 +131,8 @@ void findBiases(ModelSpec& spec, const TensorFinder& tensors) {
     }
 }
 
-/// The factor of attention scores. If the file does not state it, it is 1 / sqrt(head size); in the 27B models of Gemma
-/// 2 and 3, which are recognised by their number of layers, 1 / sqrt(hidden / heads), as in llama.cpp.
+/// The factor of attention scores. If the file does not state it, the factor is 1 / sqrt(head size). The 27B models of
+/// Gemma 2 and 3 use 1 / sqrt(hidden / heads); as in llama.cpp, they are recognised by their number of layers.
 double scoreScale(const Keys& keys, const ArchitectureInfo& architecture, int size, int hidden, int heads,
                   std::size_t layers) {
     constexpr std::size_t gemma2Layers27B = 46;
@@ -148,7 +148,7 @@ bool isWindowed(const Keys& keys, const ArchitectureInfo& architecture, int laye
         return layer % 2 == 0;
     case Windows::fiveOfSix:
         return (layer + 1) % keys.integer("attention.sliding_window_pattern", 1, mostLayers).value_or(6) != 0;
-    default: // files state a window only if it applies to all layers
+    default: // files of other architectures state a window only if it applies to all layers
         return true;
     }
 }
@@ -189,7 +189,7 @@ std::vector<LayerSpec> readGgufLayers(const Keys& keys, const ArchitectureInfo& 
     return layers;
 }
 
-/// Number of rows of a matrix, from its tensor, because the metadata does not state it; 0 if there is no such tensor.
+/// Number of rows of a weight, which the metadata does not state; 0 if there is no such tensor.
 int rowsOf(const TensorFinder& tensors, WeightName weight) {
     const TensorEntry* entry = tensors.find(-1, weight).entry;
     if (!entry)

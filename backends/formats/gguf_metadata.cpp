@@ -12,12 +12,12 @@ namespace secateur {
 
 namespace {
 
-constexpr std::uint64_t longestMetadataKey = 65535; // the format's own limit
+constexpr std::uint64_t longestMetadataKey = 65535; // limit in the specification of GGUF
 constexpr int deepestArray = 4;
 
 enum ValueType : std::uint32_t { u8, i8, u16, i16, u32Type, i32, f32, boolType, string, array, u64Type, i64, f64 };
 
-/// Bytes of a scalar type; 0 for text, arrays and unknown types.
+/// Size in bytes of a scalar type; 0 for texts, arrays and unknown types.
 std::size_t scalarBytes(std::uint32_t type) {
     static constexpr std::array<std::size_t, 13> sizes{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
     return type < sizes.size() ? sizes[type] : 0;
@@ -30,11 +30,11 @@ T loadValue(const std::byte* source) {
     return value;
 }
 
-/// Skips `count` values of a type. @throws Error
+/// Skips `count` values of a type. @param depth nesting depth of arrays @throws Error
 void skip(ByteReader& reader, std::uint32_t type, std::uint64_t count, const std::string& what, int depth,
           const std::string& subject) {
     if (const std::size_t bytes = scalarBytes(type); bytes > 0) {
-        // If the product overflows, the count is larger than any file.
+        // A product that overflows means a count larger than any file.
         const bool fits = count <= std::numeric_limits<std::uint64_t>::max() / bytes;
         reader.take(fits ? count * bytes : std::numeric_limits<std::uint64_t>::max(), what);
     } else if (type == string) {
@@ -135,7 +135,7 @@ std::int64_t GgufMetadata::integerAt(const std::string& key, std::uint32_t type,
         case i32:
             return loadValue<std::int32_t>(source);
         case u64Type:
-            // Numbers beyond int64 become negative, which no caller accepts.
+            // A number that int64 cannot represent becomes negative. No caller accepts negative numbers.
             return static_cast<std::int64_t>(loadValue<std::uint64_t>(source));
         case i64:
             return loadValue<std::int64_t>(source);
@@ -224,7 +224,7 @@ std::optional<std::vector<float>> GgufMetadata::numbers(const std::string& key) 
 std::optional<std::vector<std::int64_t>> GgufMetadata::integers(const std::string& key, std::int64_t least,
                                                                 std::int64_t most) const {
     const auto count = arrayLength(key);
-    // integers() needs elements of a fixed size, which texts do not have.
+    // Texts have no fixed size, so integers() cannot read them.
     const Value* value = find(key);
     if (count && scalarBytes(value->elementType) == 0)
         refuse(key, "expected a list of whole numbers");

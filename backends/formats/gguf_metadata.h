@@ -13,10 +13,10 @@
 
 namespace secateur {
 
-/// The key-value pairs of a GGUF file. Values stay in the mapping and are decoded on request.
+/// The metadata of a GGUF file, as keys and values. Values stay in the mapped file and are decoded on request.
 class GgufMetadata {
 public:
-    /// Reads `count` pairs, and checks every length. @throws Error
+    /// Reads `count` keys and values, and checks every length. @throws Error
     GgufMetadata(ByteReader& reader, std::uint64_t count, std::string subject);
 
     const std::string& subject() const { return m_subject; }
@@ -24,17 +24,17 @@ public:
     std::vector<std::string> keys() const; ///< sorted
 
     // The getters return nothing if the key is absent.
-    // @throws Error naming the key if the value has another type or range
+    // @throws Error naming the key if its value has another type or is out of range
 
     std::optional<std::string> text(const std::string& key) const;
     std::optional<double> number(const std::string& key) const;
     std::optional<std::int64_t> integer(const std::string& key, std::int64_t least, std::int64_t most) const;
-    /// An array of `count` whole numbers; a single number stands for `count` equal ones. @throws Error if the array has
-    /// another length
+    /// An array of `count` whole numbers. A single number counts as `count` equal numbers. @throws Error if the array
+    /// has another length
     std::optional<std::vector<std::int64_t>> integers(const std::string& key, std::size_t count, std::int64_t least,
                                                       std::int64_t most) const;
     std::optional<bool> flag(const std::string& key) const;
-    /// The elements of an array, as views of the mapping.
+    /// The elements of an array of texts, as views of the mapped file.
     std::optional<std::vector<std::string_view>> texts(const std::string& key) const;
     std::optional<std::vector<float>> numbers(const std::string& key) const;
     std::optional<std::vector<std::int64_t>> integers(const std::string& key, std::int64_t least,
@@ -43,19 +43,19 @@ public:
     /// Number of elements of an array.
     std::optional<std::uint64_t> arrayLength(const std::string& key) const;
 
-    /// @throws Error that names this key
+    /// Reports an invalid value. @throws Error always, naming the key
     [[noreturn]] void refuse(const std::string& key, const std::string& message) const;
 
 private:
     struct Value {
         std::uint32_t type = 0;
-        std::uint32_t elementType = 0;    ///< of an array
-        std::uint64_t count = 0;          ///< of an array
-        std::span<const std::byte> bytes; ///< of a scalar, a text or an array's elements
+        std::uint32_t elementType = 0;    ///< type of an array's elements
+        std::uint64_t count = 0;          ///< number of an array's elements
+        std::span<const std::byte> bytes; ///< bytes of a scalar, of a text, or of an array's elements
     };
     Value readValue(ByteReader& reader, const std::string& key) const;
     const Value* find(const std::string& key) const;
-    /// nullptr if the key is absent. @throws Error if it is not an array of that type
+    /// The array with this key; null if the key is absent. @throws Error if the value is not an array of this type
     const Value* findArray(const std::string& key, std::uint32_t elementType, const char* what) const;
     std::int64_t integerAt(const std::string& key, std::uint32_t type, const std::byte* source, std::int64_t least,
                            std::int64_t most) const;

@@ -76,7 +76,7 @@ Activation activationAt(const JsonObject& config, std::string_view key, Activati
 }
 
 void readScaling(const JsonObject& scaling, RotarySpec& rotary) {
-    // Before transformers 4.43 the key was "type".
+    // The key was "type" before transformers 4.43.
     const std::string key = scaling.has("rope_type") ? "rope_type" : "type";
     const std::string type = scaling.text(key).value_or("default");
     if (type == "default")
@@ -102,7 +102,8 @@ const std::string fullAttention = "full_attention";
 const std::string slidingAttention = "sliding_attention";
 
 int headDim(const JsonObject& config, const ArchitectureInfo& architecture, int hidden, int heads) {
-    // If the key is null, the size is hidden / heads; if it is absent, the configuration class's default.
+    // If the key is null, the head size is hidden / heads. If it is absent, the head size is the default of the
+    // configuration class.
     const int otherwise = config.has("head_dim") ? 0 : architecture.defaults.headDim;
     const int size = widthAt(config, "head_dim", otherwise);
     return size > 0 ? size : headDimOf(hidden, heads, config.subject());
@@ -113,7 +114,8 @@ int kvHeads(const JsonObject& config, const ArchitectureInfo& architecture, int 
     return widthAt(config, "num_key_value_heads", otherwise > 0 ? otherwise : heads);
 }
 
-/// @param kind of the layer in layer_types; rope_parameters may have an object for each kind
+/// @param kind value in layer_types for the layers of these rotary positions; rope_parameters may contain an object per
+/// kind
 RotarySpec readRotary(const JsonObject& config, const ArchitectureInfo& architecture, int size,
                       const std::string& kind) {
     RotarySpec rotary;
@@ -128,7 +130,7 @@ RotarySpec readRotary(const JsonObject& config, const ArchitectureInfo& architec
         share = positiveAt(config, "partial_rotary_factor", share);
     if (const auto scaling = config.object("rope_scaling"); scaling && !isLocal)
         readScaling(*scaling, rotary);
-    auto parameters = config.object("rope_parameters"); // transformers 5
+    auto parameters = config.object("rope_parameters"); // the key of transformers 5
     if (parameters && parameters->object(kind))
         parameters = parameters->object(kind);
     if (parameters) {
@@ -191,8 +193,8 @@ std::vector<bool> windowed(const JsonObject& config, const ArchitectureInfo& arc
     return local;
 }
 
-/// Subtracts heads that transformers 4 removed from the weights. The key is {"0": [1, 5]}, by index of the stored
-/// layer.
+/// Removes heads from `layers` that transformers 4 had pruned from the weights. The value of the key is {"0": [1, 5]}:
+/// heads by index of the stored layer.
 void takeOutPrunedHeads(const JsonObject& config, std::vector<LayerSpec>& layers) {
     const auto pruned = config.object("pruned_heads");
     if (!pruned)
@@ -218,7 +220,7 @@ void takeOutPrunedHeads(const JsonObject& config, std::vector<LayerSpec>& layers
     }
 }
 
-/// Repeats the layers as ALBERT does: each application of a group runs all layers of the group.
+/// Repeats the layers as ALBERT does. Each application of a layer group runs all layers of the group.
 void shareLayers(const JsonObject& config, std::vector<LayerSpec>& layers) {
     const int inner = widthAt(config, "inner_group_num", 1);
     const int groups = widthAt(config, "num_hidden_groups", 1);
@@ -228,7 +230,7 @@ void shareLayers(const JsonObject& config, std::vector<LayerSpec>& layers) {
                       fmt::format("{} groups of {} layers cannot form {} layers", groups, inner, applications));
     std::vector<LayerSpec> all;
     for (int application = 0; application < applications; ++application) {
-        // The formula of transformers; the number of groups need not divide the number of applications.
+        // The formula of transformers. The number of applications need not be a multiple of the number of groups.
         const int group = static_cast<int>(application / (static_cast<double>(applications) / groups));
         for (int i = 0; i < inner; ++i) {
             all.push_back(layers[static_cast<std::size_t>(application)]);
@@ -326,8 +328,8 @@ ModelSpec readSpec(const JsonObject& config, const ArchitectureInfo& architectur
     return spec;
 }
 
-/// A model's name: the file's name; for a directory or a file "model...", the directory's name; in the hub's cache, the
-/// repository's name.
+/// A model's display name: the name of its file, or of its directory if `path` is a directory or a file "model...". For
+/// a snapshot in the hub's cache, the name of the repository.
 std::string nameOf(const fs::path& path) {
     const bool isDirectory = fs::is_directory(path);
     if (const std::string stem = path.stem().string(); !isDirectory && !stem.starts_with("model"))

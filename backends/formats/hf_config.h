@@ -8,15 +8,15 @@
 
 namespace secateur {
 
-/// Reads a Hugging Face config.json, as written by transformers 4 or 5. Missing keys take the configuration class's
-/// defaults. @param path the directory or file that the user opened
+/// Reads a Hugging Face config.json, as written by transformers 4 or 5. Missing keys get the default values of the
+/// configuration class. @param path the directory or file that the user opened
 /// @throws Error naming the key
 CheckpointDescription describeHf(const std::string& path, const std::string& configPath);
 
-/// Name of the file from which the tokenizer of a Hugging Face directory is read; empty if there is none.
+/// Name of the tokenizer file in a Hugging Face directory; empty if there is none.
 std::string tokenizerFileIn(const std::string& directory);
 
-/// Class names of a classifier from its config.json, in order; empty if it does not name all of them.
+/// Names of a classifier's classes from its config.json, in order. Empty unless it names every class.
 std::vector<std::string> classNames(const ModelCard& model);
 
 } // namespace secateur

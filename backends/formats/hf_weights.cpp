@@ -54,7 +54,7 @@ private:
     fs::path m_config;
 };
 
-/// The index that lists a file as one of several shards; the file itself if there is none.
+/// The index file that lists a file as one of several shards. If there is none, the file itself.
 fs::path indexOver(const fs::path& file, const HfWeights& weights) {
     const fs::path index = file.parent_path() / weights.index;
     if (file.filename().string().find("-of-") == std::string::npos || !fs::exists(index))
@@ -116,11 +116,11 @@ ShardIndex readShardIndex(const std::shared_ptr<const MappedFile>& file) {
 
 namespace {
 
-// The limit of safetensors' reference implementation.
+// limit of the reference implementation of safetensors
 constexpr std::uint64_t longestHeader = 100'000'000;
 constexpr std::uint64_t lengthBytes = 8;
 
-/// The header's text, and the offset of the tensors' bytes.
+/// The text of the header, and the offset at which the bytes of tensors begin.
 std::pair<std::string_view, std::size_t> headerOf(const MappedFile& file) {
     const auto bytes = file.bytes();
     std::uint64_t length = 0;
@@ -136,7 +136,7 @@ std::pair<std::string_view, std::size_t> headerOf(const MappedFile& file) {
     return {charactersOf(bytes.subspan(lengthBytes, size)), lengthBytes + size};
 }
 
-/// @param data the part of the file from whose beginning offsets count
+/// @param data the part of the file at whose beginning the tensors' offsets are 0
 TensorEntry entryOf(const JsonObject& header, const std::string& name, std::span<const std::byte> data,
                     const std::shared_ptr<const MappedFile>& file) {
     const std::string subject = file->path() + ": " + name;
@@ -157,7 +157,7 @@ TensorEntry entryOf(const JsonObject& header, const std::string& name, std::span
         throw Error(
             fmt::format("lies at bytes {} to {}, but the file holds {} bytes of tensors", begin, end, data.size()),
             subject, "The file is cut short or damaged");
-    // By division, because a product could overflow.
+    // Uses a division, because the product could overflow.
     const auto length = static_cast<std::int64_t>(end - begin);
     if (length % type->bytes != 0 || elements % type->elements != 0 ||
         length / type->bytes != elements / type->elements)

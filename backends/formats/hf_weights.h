@@ -12,39 +12,38 @@
 
 namespace secateur {
 
-/// Names of the weight files of a format in a Hugging Face directory, whose config.json describes the model.
+/// A format of weight files in a Hugging Face directory, where config.json describes the model.
 struct HfWeights {
-    std::string_view index;  ///< file that lists the shards; takes precedence over `single`
-    std::string_view single; ///< file with all weights
-    /// The tensors of one file. @throws Error
+    std::string_view index;  ///< name of the file that lists the shards; takes precedence over `single`
+    std::string_view single; ///< name of the file with all weights
+    /// Lists the tensors of one file. @throws Error
     std::vector<TensorEntry> (*read)(const std::shared_ptr<const MappedFile>& file);
 };
 
-/// Whether a directory contains a config.json and one of the two files.
+/// Whether a directory contains a config.json and a weight file or index of this format.
 bool holdsWeights(const std::string& directory, const HfWeights& weights);
 
-/// Opens a directory, an index or a file in the folder of its config.json; all shards if the file is one of several.
-/// @throws Error, Cancelled
+/// Opens a Hugging Face directory, an index file or a weight file next to its config.json. If the file is one of
+/// several shards, opens all of them. @throws Error, Cancelled
 std::unique_ptr<const Checkpoint> openHf(const std::string& path, const HfWeights& weights, const Progress& progress);
 
-/// For each file name, the names of its tensors.
+/// Names of tensors by file name.
 using ShardIndex = std::map<std::string, std::vector<std::string>>;
 
 /// Reads a Hugging Face index ("model.safetensors.index.json"). File names must not contain a path.
 /// @throws Error
 ShardIndex readShardIndex(const std::shared_ptr<const MappedFile>& file);
 
-/// The tensors of one file. @throws Error
+/// Lists the tensors of a safetensors file. @throws Error
 std::vector<TensorEntry> safetensorsEntries(const std::shared_ptr<const MappedFile>& file);
 
 inline constexpr HfWeights safetensorsWeights{"model.safetensors.index.json", "model.safetensors", safetensorsEntries};
 
-/// Whether the first bytes of a file are the length of a JSON header and its opening brace.
+/// Whether bytes begin a safetensors file: the length of a JSON header, and its opening brace.
 bool looksLikeSafetensors(std::string_view bytes);
 
-/// Opens a Hugging Face directory or a .safetensors file in the folder of its config.json; all shards if it is one of
-/// several.
-/// @throws Error, Cancelled
+/// Opens a Hugging Face directory, or a .safetensors file next to its config.json. If the file is one of several
+/// shards, opens all of them. @throws Error, Cancelled
 std::unique_ptr<const Checkpoint> openSafetensors(const std::string& path, const Progress& progress);
 
 } // namespace secateur

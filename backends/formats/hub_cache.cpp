@@ -30,7 +30,7 @@ std::string environment(const char* name) {
     return text;
 }
 
-/// The entries of a folder, sorted by name; none if it cannot be listed.
+/// Paths of the entries of a folder, sorted by name. Empty if the folder cannot be listed.
 std::vector<fs::path> entriesOf(const fs::path& folder) {
     std::vector<fs::path> entries;
     std::error_code failure;
@@ -42,7 +42,7 @@ std::vector<fs::path> entriesOf(const fs::path& folder) {
 
 bool isFile(const fs::path& path) {
     std::error_code ignored;
-    return fs::is_regular_file(path, ignored); // follows links; false for a broken link
+    return fs::is_regular_file(path, ignored); // follows symbolic links; false for a broken link
 }
 
 bool isFolder(const fs::path& path) {
@@ -59,7 +59,7 @@ std::int64_t modifiedSeconds(const fs::path& path) {
     return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
-/// Adds the sizes of files to the size of a model, and updates its time if a file is newer.
+/// Adds the sizes of files to the size of a model. Sets its time to that of the newest file.
 void addFiles(CachedModel& model, const std::vector<fs::path>& files) {
     for (const fs::path& file : files) {
         std::error_code failure;
@@ -78,7 +78,7 @@ std::vector<fs::path> filesIn(const fs::path& folder, Keep keep) {
     return files;
 }
 
-/// The weight files next to a config.json, in the first format that is found.
+/// The weight files next to a config.json, in the first format of which there are files.
 std::vector<fs::path> weightsIn(const fs::path& snapshot) {
     if (!isFile(snapshot / "config.json"))
         return {};
@@ -97,7 +97,8 @@ std::vector<fs::path> weightsIn(const fs::path& snapshot) {
     return {};
 }
 
-/// "name-" of "name-00001-of-00003.gguf"; nothing for a file that is not part of a split model.
+/// The common beginning of the names of a split model's parts: "name-" for "name-00001-of-00003.gguf". Empty for other
+/// files.
 std::optional<std::string> splitName(const std::string& name) {
     constexpr std::string_view form = "-00001-of-00003.gguf";
     if (name.size() <= form.size())
@@ -112,7 +113,7 @@ std::optional<std::string> splitName(const std::string& name) {
     return name.substr(0, name.size() - form.size() + 1);
 }
 
-/// The files of each GGUF model; the first file is the one to open. Image encoders ("mmproj") do not count.
+/// The files of each GGUF model. The first file of a model is the one to open. Image encoders ("mmproj") are left out.
 std::vector<std::vector<fs::path>> ggufsIn(const fs::path& folder) {
     std::vector<std::vector<fs::path>> models;
     std::optional<std::string> current;
@@ -130,7 +131,7 @@ std::vector<std::vector<fs::path>> ggufsIn(const fs::path& folder) {
 
 std::vector<std::vector<fs::path>> allGgufs(const fs::path& snapshot) {
     std::vector<std::vector<fs::path>> models = ggufsIn(snapshot);
-    for (const fs::path& folder : entriesOf(snapshot)) // split models often have a separate folder
+    for (const fs::path& folder : entriesOf(snapshot)) // split models often have a folder of their own
         if (isFolder(folder))
             std::ranges::move(ggufsIn(folder), std::back_inserter(models));
     return models;
@@ -140,7 +141,7 @@ bool holdsCheckpoint(const fs::path& snapshot) {
     return !weightsIn(snapshot).empty() || !allGgufs(snapshot).empty();
 }
 
-/// The snapshot that refs/main names, then the others from the newest.
+/// The snapshots of a repository: first the one that refs/main names, then the others from newest to oldest.
 std::vector<fs::path> snapshotsOf(const fs::path& repository) {
     constexpr std::size_t longestReference = 200; // a commit has 40 digits
     std::string main;
@@ -159,7 +160,7 @@ std::optional<fs::path> snapshotWithCheckpoint(const fs::path& repository) {
     return found == snapshots.end() ? std::nullopt : std::optional(*found);
 }
 
-/// The repository's name on the hub: "ORG/NAME" for "models--ORG--NAME".
+/// The name of a repository on the hub: "ORG/NAME" for "models--ORG--NAME".
 std::string hubName(const fs::path& repository) {
     std::string name = repository.filename().string().substr(repositoryPrefix.size());
     if (const std::size_t dashes = name.find("--"); dashes != std::string::npos)
@@ -212,7 +213,7 @@ std::vector<CachedModel> cachedModels(const std::string& folder, const Progress&
 
 std::string snapshotOf(const std::string& path) {
     fs::path repository = path;
-    if (!repository.has_filename()) // "models--ORG--NAME/"
+    if (!repository.has_filename()) // the path ends with a slash
         repository = repository.parent_path();
     const bool isOne = isRepository(repository);
     const std::optional<fs::path> snapshot = isOne ? snapshotWithCheckpoint(repository) : std::nullopt;

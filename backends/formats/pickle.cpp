@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace pickle_opcode {
 
-/// The instructions of pickle protocols 2 to 5 that torch.save writes, and their variants.
+/// The instructions of pickle protocols 2 to 5 that torch.save writes, and variants of them.
 enum PickleOpcode : std::uint8_t {
     mark = '(',
     stop = '.',
@@ -74,12 +74,12 @@ using PickleKind = PickleValue::Kind;
 using Index = std::uint32_t;
 
 constexpr std::size_t longestPickle = 256 << 20;
-constexpr std::size_t mostKept = 5'000'000; // number of values and references; a tensor needs about eighty
+constexpr std::size_t mostKept = 5'000'000; // maximum number of values and references; a tensor needs about eighty
 constexpr std::uint8_t newestProtocol = 5;
 constexpr std::string_view orderedDictionary = "collections.OrderedDict";
 const char* const what = "a pickle";
 
-/// The virtual machine that executes pickles, without the instructions that import or call anything.
+/// A virtual machine that executes pickles. It has no instructions that import or call anything.
 class Machine {
 public:
     Machine(std::span<const std::byte> bytes, const std::string& subject, std::span<const std::string_view> globals)
@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    /// Runs one instruction; false after the last.
+    /// Executes one instruction. Returns false after the last one.
     bool step();
     bool stepScalar(std::uint8_t opcode);
     bool stepContainer(std::uint8_t opcode);
@@ -122,10 +122,11 @@ private:
     Index take();
     std::vector<Index> take(std::size_t count);
     std::vector<Index> takeToMark();
-    /// The value on top of the stack. @throws Error if it is of another kind
+    /// The value on top of the stack. @throws Error if it has another kind than `kind`
     PickleValue& container(PickleKind kind);
     void extend(PickleKind kind, const std::vector<Index>& items);
-    /// Counts values and limits their number, so that a small pickle cannot expand to a huge value.
+    /// Counts values. Limits their number, so that a small pickle cannot expand to huge values. @throws Error above the
+    /// limit
     void account(std::size_t count);
     void remember(std::uint64_t place);
     void recall(std::uint64_t place);
@@ -138,7 +139,7 @@ private:
     std::span<const std::string_view> m_globals;
     Pickle m_pickle;
     std::vector<Index> m_stack;
-    std::vector<std::size_t> m_marks; ///< the stack's size at each mark
+    std::vector<std::size_t> m_marks; ///< size of the stack at each mark
     std::unordered_map<std::uint64_t, Index> m_memo;
     std::size_t m_kept = 0;
 };
@@ -159,7 +160,7 @@ void Machine::addLong(std::uint64_t length) {
     const auto bytes = m_reader.take(length, what);
     if (bytes.size() > sizeof(std::int64_t))
         return add({PickleKind::longInteger, 0, charactersOf(bytes), {}});
-    // The last byte's upper bit is the sign.
+    // The highest bit of the last byte is the sign.
     const bool isNegative = !bytes.empty() && (bytes.back() & std::byte{0x80}) != std::byte{0};
     std::int64_t number = isNegative ? -1 : 0;
     std::memcpy(&number, bytes.data(), bytes.size());
@@ -236,8 +237,8 @@ std::string_view Machine::line() {
     return rest.substr(0, end);
 }
 
-/// Replaces a call of OrderedDict, without arguments or with a list of pairs, by a dictionary. Keeps any other call as
-/// a value.
+/// Executes a call. A call of OrderedDict, without arguments or with a list of pairs, becomes a dictionary. Any other
+/// call is kept as a value.
 void Machine::call() {
     const Index arguments = take();
     const Index callable = take();
@@ -388,7 +389,7 @@ bool Machine::step() {
                 fmt::format("is a pickle of protocol {}; protocols up to {} are supported", version, newestProtocol),
                 m_subject);
         return true;
-    case frame: // the length of a frame, which only helps reading ahead
+    case frame: // the length of a frame, which is not needed
         m_reader.u64(what);
         return true;
     case mark:

@@ -16,7 +16,7 @@ namespace secateur {
 namespace {
 
 constexpr std::string_view zipMagic = "PK\x03\x04";
-// Protocol 2, then the number 0x1950a86a20f9469cfc6c in ten bytes.
+// The magic number of the old format: protocol 2, then the number 0x1950a86a20f9469cfc6c in ten bytes.
 constexpr std::string_view legacyNumber = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr std::string_view legacyMagic = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr std::int64_t legacyVersion = 1001;
@@ -26,7 +26,7 @@ Error bigEndian(const std::string& subject) {
     return Error("is written in big-endian byte order, which is not supported", subject);
 }
 
-/// The folder of the archive that contains the pickle, with a slash at its end.
+/// The folder of the archive that contains the pickle, ending with a slash.
 std::string folderOf(const ZipDirectory& archive, const std::string& path) {
     for (const auto& [name, entry] : archive.entries()) {
         const std::size_t slash = name.find('/');
@@ -51,8 +51,8 @@ std::vector<TensorEntry> readArchive(const std::shared_ptr<const MappedFile>& fi
                         [&](const TorchStorage& storage) { return archive.bytes(folder + "data/" + storage.key); });
 }
 
-/// A file of PyTorch before 1.6: pickles of a magic number, a version, the system, the tensors and the storage keys;
-/// then the storages in the order of their keys, each after its number of elements.
+/// A file of PyTorch before 1.6. It consists of pickles of a magic number, a version, the system, the tensors and the
+/// storage keys. The storages follow in the order of their keys, each after its number of elements.
 class LegacyFile {
 public:
     explicit LegacyFile(std::shared_ptr<const MappedFile> file)
@@ -149,13 +149,13 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-// Many tensors may refer to one value of a pickle, so the data that are copied for each tensor must be short.
+// Many tensors may refer to the same value of a pickle. The data that are copied for each tensor are therefore limited.
 constexpr std::size_t mostDimensions = 64;
 constexpr std::size_t longestKey = 255;
 
 enum class Role { tensor, typedTensor, parameter, storage, dtype, ignored };
 
-/// A global that a state dict may contain. `type` is the name in safetensors.
+/// A global that a state dict may contain. `type` is the name of its type in safetensors.
 struct TorchGlobal {
     std::string_view name;
     Role role;
@@ -211,7 +211,7 @@ constexpr auto globalNames = [] {
     return result;
 }();
 
-/// The global that a value is, or that it calls; nullptr if there is none.
+/// The global that a value is, or that a value calls; null if there is none.
 const TorchGlobal* globalOf(const Pickle& pickle, const PickleValue& value) {
     const PickleValue& named = value.kind == Kind::call ? pickle[value.items[0]] : value;
     if (named.kind != Kind::global)
@@ -247,7 +247,7 @@ const PickleValue* find(const Pickle& pickle, const PickleValue& dictionary, std
     return found;
 }
 
-/// The dictionary of tensors: the top-level value, or a value in it if a training script stored other data too.
+/// The dictionary of tensors. It is the top-level value, or a value in it if a training script also stored other data.
 const PickleValue& stateDict(const Pickle& pickle, const std::string& subject) {
     const PickleValue& top = pickle[pickle.top];
     if (top.kind != Kind::dictionary)
@@ -262,7 +262,7 @@ const PickleValue& stateDict(const Pickle& pickle, const std::string& subject) {
     return top;
 }
 
-/// Reads one tensor of a state dict.
+/// Reads a tensor of a state dict from the call that rebuilds it.
 class TensorCall {
 public:
     TensorCall(const Pickle& pickle, const PickleValue& call, std::string subject)
@@ -281,15 +281,15 @@ public:
 
     TorchStorage storage() const { return torchStorage(m_pickle, argument(0), m_subject); }
 
-    /// The tensor's element type: the dtype that _rebuild_tensor_v3 states, otherwise that of the storage.
-    /// @param inStorage the storage's type; nullptr if it is untyped
+    /// The tensor's element type. It is the dtype that _rebuild_tensor_v3 states, otherwise the type of the storage.
+    /// @param inStorage the storage's type; null if the storage is untyped
     const StorageType* type(const StorageType* inStorage) const {
         if (m_callee->role == Role::tensor) {
             if (!inStorage)
                 refuse();
             return inStorage;
         }
-        constexpr std::size_t place = 6; // storage, offset, size, stride, requires_grad, hooks, dtype
+        constexpr std::size_t place = 6; // after storage, offset, size, stride, requires_grad, hooks
         const TorchGlobal* dtype = globalOf(m_pickle, argument(place));
         if (!dtype || dtype->role != Role::dtype)
             refuse();
@@ -314,7 +314,7 @@ private:
     }
 
     std::vector<std::int64_t> sizes(const PickleValue& value) const {
-        // A torch.Size is a call with one tuple.
+        // A torch.Size is stored as a call with one tuple.
         const PickleValue* tuple = &value;
         if (value.kind == Kind::call && !m_pickle[value.items[1]].items.empty())
             tuple = &m_pickle[m_pickle[value.items[1]].items[0]];
@@ -336,7 +336,7 @@ private:
     const PickleValue* m_arguments;
 };
 
-/// Whether the elements are in order and without gaps. Strides of dimensions with one element do not matter.
+/// Whether the elements are in order and without gaps. Strides of dimensions with a single element are ignored.
 bool isContiguous(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
     if (shape.size() != strides.size())
         return false;

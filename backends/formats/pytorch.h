@@ -15,31 +15,31 @@
 
 namespace secateur {
 
-/// The tensors of a state dict that torch.save wrote, as a zip archive or, before PyTorch 1.6, as a sequence of
-/// pickles. The dict is the file's top-level value or its entry "state_dict", "model_state_dict" or "model". Tied
+/// The tensors of a state dict that torch.save wrote: as a zip archive or, before PyTorch 1.6, as a sequence of
+/// pickles. The state dict is the top-level value, or its entry "state_dict", "model_state_dict" or "model". Tied
 /// weights share bytes. No code in the file is executed. @throws Error
 std::vector<TensorEntry> pytorchEntries(const std::shared_ptr<const MappedFile>& file);
 
 inline constexpr HfWeights pytorchWeights{"pytorch_model.bin.index.json", "pytorch_model.bin", pytorchEntries};
 
-/// Whether the first bytes of a file are those of a file that torch.save wrote.
+/// Whether a file that begins with these bytes was written by torch.save.
 bool looksLikePytorch(std::string_view bytes);
 
-/// Opens a Hugging Face directory or a file in the folder of its config.json; all shards if it is one of several.
-/// @throws Error, Cancelled
+/// Opens a Hugging Face directory, or a file next to its config.json. If the file is one of several shards, opens all
+/// of them. @throws Error, Cancelled
 std::unique_ptr<const Checkpoint> openPytorch(const std::string& path, const Progress& progress);
 
-/// Globals that a pickle of tensors may contain: functions that rebuild tensors, storages, dtypes and a few containers.
+/// Globals that a pickle of tensors may contain: functions that rebuild tensors, storages, dtypes and some containers.
 std::span<const std::string_view> pytorchGlobals();
 
-/// A storage: consecutive numbers, of which tensors are views.
+/// A storage: consecutive numbers that tensors are views of.
 struct TorchStorage {
     std::string key;
-    const StorageType* type = nullptr; ///< nullptr = untyped, counted in bytes
+    const StorageType* type = nullptr; ///< element type; null = untyped, so that its size counts bytes
     std::int64_t count = 0;
 };
 
-/// @param value an external value. @throws Error if it is not a storage
+/// The storage that a value names. @param value a persistent object @throws Error if it is not a storage
 TorchStorage torchStorage(const Pickle& pickle, const PickleValue& value, const std::string& subject);
 
 /// The tensors of the state dict in a pickle.

@@ -27,10 +27,10 @@ int signedAt(const std::byte* source) {
     return static_cast<std::int8_t>(std::to_integer<std::uint8_t>(*source));
 }
 
-// Block layouts are those of ggml. Blocks of 32 begin with their scale (and minimum); low nibbles have the first half
-// of the numbers, high nibbles the second half. Blocks of 256 are eight runs of 32 numbers; the bits of several runs
-// share 32 bytes, and a shift selects a run. As in gguf-py, a block's scale is multiplied by a run's scale first, then
-// by the number, which gives the same bits.
+// Block layouts are those of ggml. A block of 32 begins with its scale (and minimum). Low nibbles contain the first
+// half of the numbers, high nibbles the second half. A block of 256 consists of eight runs of 32 numbers. The bits of
+// several runs share 32 bytes; a shift selects a run. As in gguf-py, the block's scale is first multiplied by the run's
+// scale, and the product by the number, which gives the same bits.
 
 constexpr int smallBlock = 32;
 constexpr int half = smallBlock / 2;
@@ -69,7 +69,7 @@ void unpackQ4_1(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// Unpacks the fifth bits of a block of 32, each as 0 or 16.
+/// Unpacks the fifth bits of a block of 32. Each result is 0 or 16.
 void fifthBits(const std::byte* source, std::array<int, smallBlock>& bits) {
     std::uint32_t packed = 0;
     std::memcpy(&packed, source, sizeof packed);
@@ -104,8 +104,8 @@ void unpackQ5_1(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// Layout: 16 pairs of a scale (low nibble) and a minimum (high nibble), for 16 numbers each; 2-bit numbers [64]; the
-/// scale of the scales and that of the minima.
+/// Layout: 16 pairs of a scale (low nibble) and a minimum (high nibble), each for 16 numbers; 2-bit numbers [64 bytes];
+/// the factor of the scales and that of the minima.
 void unpackQ2_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 16 + 64 + 4;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -124,8 +124,8 @@ void unpackQ2_K(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// Layout: third bits [32], 2-bit numbers [64], 16 scales of 6 bits for 16 numbers each (low nibbles [8], upper bits
-/// [4]), the scale. If its third bit is 0, 4 is subtracted from a number.
+/// Layout: third bits [32 bytes]; 2-bit numbers [64 bytes]; 16 scales of 6 bits, each for 16 numbers (low nibbles [8
+/// bytes], upper bits [4 bytes]); the block's scale. 4 is subtracted from a number whose third bit is 0.
 void unpackQ3_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 32 + 64 + 12 + 2;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -152,9 +152,9 @@ struct ScaleAndLeast {
     int least;
 };
 
-/// Scale and minimum of a run of Q4_K or Q5_K, six bits each, of all runs packed in twelve bytes. The first eight bytes
-/// hold the scales and minima of the first four runs. For the other four, the last four bytes hold the low nibbles, and
-/// the free bits of the first eight bytes the upper two bits.
+/// The scale and minimum of a run of Q4_K or Q5_K, six bits each. Those of all runs are packed in twelve bytes. The
+/// first eight bytes contain the scales and minima of the first four runs. For the other four runs, the last four bytes
+/// contain the low nibbles, and the unused bits of the first eight bytes the upper two bits.
 ScaleAndLeast scaleAndLeast(const std::byte* packed, int run) {
     const int scale = unsignedAt(packed + run % 4);
     const int least = unsignedAt(packed + 4 + run % 4);
@@ -164,7 +164,7 @@ ScaleAndLeast scaleAndLeast(const std::byte* packed, int run) {
     return {(nibbles & 15) | (scale >> 2 & 48), nibbles >> 4 | (least >> 2 & 48)};
 }
 
-/// Layout: the scales of scales and of minima, packed scales and minima [12], 4-bit numbers [128].
+/// Layout: the factors of scales and of minima; packed scales and minima [12 bytes]; 4-bit numbers [128 bytes].
 void unpackQ4_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 4 + 12 + 128;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -182,7 +182,7 @@ void unpackQ4_K(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// Layout: as Q4_K, with the fifth bits [32] before the numbers.
+/// Layout: like Q4_K, with the fifth bits [32 bytes] before the numbers.
 void unpackQ5_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 4 + 12 + 32 + 128;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -202,7 +202,8 @@ void unpackQ5_K(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// Layout: low nibbles [128], upper two bits [64], a signed scale for each 16 numbers [16], the scale.
+/// Layout: low nibbles [128 bytes]; upper two bits [64 bytes]; a signed scale for each 16 numbers [16 bytes]; the
+/// block's scale.
 void unpackQ6_K(const std::byte* source, std::int64_t blocks, float* __restrict target) {
     constexpr int bytes = 128 + 64 + 16 + 2;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {
@@ -221,7 +222,7 @@ void unpackQ6_K(const std::byte* source, std::int64_t blocks, float* __restrict 
     }
 }
 
-/// Values of the 4-bit codes of the IQ4 types.
+/// The values of the 4-bit codes of the types IQ4_NL and IQ4_XS.
 constexpr std::array<float, 16> unevenSteps{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 void unpackUneven(const std::byte* source, float scale, float* __restrict target) {
@@ -237,8 +238,8 @@ void unpackIQ4_NL(const std::byte* source, std::int64_t blocks, float* target) {
         unpackUneven(source + 2, halfAt(source), target);
 }
 
-/// Layout: the scale, the upper two bits of the runs' scales [2], their low nibbles [4], 4-bit numbers [128], of which
-/// each run has 16 bytes.
+/// Layout: the block's scale; the upper two bits of the runs' scales [2 bytes]; their low nibbles [4 bytes]; 4-bit
+/// numbers [128 bytes], 16 bytes per run.
 void unpackIQ4_XS(const std::byte* source, std::int64_t blocks, float* target) {
     constexpr int bytes = 2 + 2 + 4 + 128;
     for (std::int64_t block = 0; block < blocks; ++block, source += bytes, target += largeBlock) {

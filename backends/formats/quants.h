@@ -9,7 +9,7 @@
 
 namespace secateur {
 
-/// A type of stored numbers: blocks of `elements` numbers in `bytes` bytes.
+/// A type of stored numbers. A block of `elements` numbers takes `bytes` bytes.
 struct StorageType {
     enum class Reading {
         float64,
@@ -20,7 +20,7 @@ struct StorageType {
         int32,
         int16,
         int8,
-        uint8,       ///< this and the types above are read as views of the file
+        uint8,       ///< like the types above, read as a view of the file
         boolean,     ///< a byte, true unless it is 0
         dequantised, ///< converted to float32
         unsupported, ///< can be listed, but not read
@@ -28,8 +28,8 @@ struct StorageType {
     /// Unpacks `blocks` blocks to `blocks * elements` numbers, on the calling thread.
     using Unpack = void (*)(const std::byte* source, std::int64_t blocks, float* target);
 
-    std::string_view name; ///< in the format
-    int ggufNumber;        ///< -1 = not a GGUF type
+    std::string_view name; ///< name of the type in its format
+    int ggufNumber;        ///< number of the type in GGUF; -1 = not a GGUF type
     int elements;
     int bytes;
     Reading reading;
@@ -41,11 +41,11 @@ const StorageType* ggufType(std::uint32_t number);
 /// The safetensors type with this name; nullptr if there is none.
 const StorageType* safetensorsType(std::string_view name);
 
-/// "F32, F16, Q8_0": the supported types of a format, for an error message. @param beside a type of that format
+/// The supported types of a format as text: "F32, F16, Q8_0". @param beside any type of the format
 std::string readableTypes(const StorageType& beside);
 
-/// Dequantises a tensor on all threads. The numbers have the same bits as those of gguf-py.
-/// @param target has source.size() / type.bytes * type.elements numbers
+/// Dequantises a tensor on all threads. The results are equal to those of gguf-py, bit by bit.
+/// @param target must have source.size() / type.bytes * type.elements numbers
 void dequantise(const StorageType& type, std::span<const std::byte> source, std::span<float> target);
 
 } // namespace secateur

@@ -28,7 +28,7 @@ std::string filledIn(std::string_view pattern, std::string_view prefix, int laye
     return name;
 }
 
-/// Number of rows of a fused tensor before a part, and in total.
+/// The number of rows of a fused tensor in front of a part, and in total.
 struct FusedRows {
     std::int64_t before = 0;
     std::int64_t all = 0;
@@ -41,7 +41,7 @@ FusedRows fusedRows(const LayerSpec& layer, FusedPart part) {
     return {before, queries + 2 * keys};
 }
 
-/// Consecutive rows of a tensor, as a tensor.
+/// Consecutive rows of a tensor as a tensor of their own.
 TensorEntry rowsOf(const TensorEntry& whole, std::int64_t begin, std::int64_t count) {
     const std::size_t bytes = whole.shape[0] > 0 ? whole.data.size() / static_cast<std::size_t>(whole.shape[0]) : 0;
     TensorEntry part = whole;
@@ -108,7 +108,7 @@ FoundTensor TensorFinder::find(int layer, WeightName weight, int layersPerGroup)
 const TensorEntry* TensorFinder::entryNamed(const std::string& name) const {
     if (const TensorEntry* entry = m_checkpoint.find(name))
         return entry;
-    // Names in checkpoints converted from TensorFlow, such as bert-base-uncased.
+    // Names in checkpoints that were converted from TensorFlow, such as bert-base-uncased.
     static constexpr std::array legacy{std::pair{"LayerNorm.weight", "LayerNorm.gamma"},
                                        std::pair{"LayerNorm.bias", "LayerNorm.beta"}};
     for (const auto& [today, once] : legacy) {

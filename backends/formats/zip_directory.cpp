@@ -23,17 +23,17 @@ constexpr std::size_t endRecordBytes = 22;
 constexpr std::size_t locatorBytes = 20;
 constexpr std::size_t entryBytes = 46;
 constexpr std::size_t longestComment = 0xffff;
-constexpr std::uint32_t saturated = 0xffffffff; ///< the number is in the zip64 extra field
+constexpr std::uint32_t saturated = 0xffffffff; ///< value that says that the number is in the zip64 extra field
 constexpr std::uint16_t zip64Extra = 1;
 
 const std::string damaged = "The file is cut short or damaged";
 
-/// Place of the central directory.
+/// The place of the central directory in the file.
 struct Place {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
     std::uint64_t count = 0;
-    std::uint64_t end = 0; ///< offset of the record after it
+    std::uint64_t end = 0; ///< offset of the record that follows the directory
 };
 
 std::uint32_t markAt(std::span<const std::byte> bytes, std::size_t position) {
@@ -42,7 +42,7 @@ std::uint32_t markAt(std::span<const std::byte> bytes, std::size_t position) {
     return mark;
 }
 
-/// Finds the end record, which is the last one of the file. Only a comment may follow it, whose length it states.
+/// Finds the end record of an archive. It is the last record of the file. A comment may follow, whose length it states.
 std::optional<std::size_t> findEnd(std::span<const std::byte> bytes) {
     for (std::size_t tail = endRecordBytes; tail <= std::min(bytes.size(), endRecordBytes + longestComment); ++tail) {
         const std::size_t position = bytes.size() - tail;
@@ -65,7 +65,7 @@ Place readEnd64(std::span<const std::byte> bytes, std::size_t locator, const std
     const char* const what = "the zip64 end record";
     if (record.u32(what) != end64Mark)
         throw Error(fmt::format("has no zip64 end record at byte {}", offset), path, damaged);
-    record.take(8 + 2 + 2 + 4 + 4 + 8, what); // size, versions, disks, entries on this disk
+    record.take(8 + 2 + 2 + 4 + 4 + 8, what); // skips size, versions, disks, number of entries on this disk
     Place place;
     place.count = record.u64(what);
     place.size = record.u64(what);
@@ -85,7 +85,7 @@ Place findDirectory(const MappedFile& file) {
     } else {
         const char* const what = "the end record";
         ByteReader reader(bytes.subspan(*end), file.path());
-        reader.take(4 + 2 + 2 + 2, what); // mark, disks, entries on this disk
+        reader.take(4 + 2 + 2 + 2, what); // skips signature, disks, number of entries on this disk
         place.count = reader.u16(what);
         place.size = reader.u32(what);
         place.offset = reader.u32(what);
@@ -101,7 +101,7 @@ Place findDirectory(const MappedFile& file) {
     return place;
 }
 
-/// Reads numbers beyond 32 bits from an extra field, which has only these, in the order below.
+/// Reads numbers of more than 32 bits from an extra field. It contains only those numbers, in the order below.
 void readZip64(ByteReader extra, ZipDirectory::Entry& entry) {
     const char* const what = "an extra field of a zip entry";
     while (extra.left() >= 4) {
@@ -134,17 +134,17 @@ void ZipDirectory::readEntries(std::uint64_t offset, std::uint64_t size, std::ui
         entry.record = offset + reader.position();
         if (reader.u32(what) != entryMark)
             throw Error(fmt::format("has no entry {} in its zip directory", i), m_file->path(), damaged);
-        reader.take(4, what); // versions
+        reader.take(4, what); // skips versions
         entry.flags = reader.u16(what);
         entry.method = reader.u16(what);
-        reader.take(4, what); // time
+        reader.take(4, what); // skips the time
         entry.checksum = reader.u32(what);
         entry.storedBytes = reader.u32(what);
         entry.bytes = reader.u32(what);
         const std::uint16_t nameBytes = reader.u16(what);
         const std::uint16_t extraBytes = reader.u16(what);
         const std::uint16_t commentBytes = reader.u16(what);
-        reader.take(2 + 2 + 4, what); // disk, attributes
+        reader.take(2 + 2 + 4, what); // skips disk and attributes
         entry.offset = reader.u32(what);
         const auto name = reader.take(nameBytes, what);
         readZip64(ByteReader(reader.take(extraBytes, what), m_file->path()), entry);
@@ -173,7 +173,7 @@ std::span<const std::byte> ZipDirectory::bytes(const std::string& name) const {
     const char* const what = "its local header";
     if (reader.u32(what) != localMark)
         throw Error(fmt::format("has no local header at byte {}", entry.offset), subject, damaged);
-    reader.take(22, what); // fields that the directory repeats
+    reader.take(22, what); // skips fields that the directory repeats
     const std::uint16_t nameBytes = reader.u16(what);
     const std::uint16_t extraBytes = reader.u16(what);
     const auto localName = reader.take(nameBytes, what);

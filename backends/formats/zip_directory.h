@@ -10,8 +10,8 @@
 
 namespace secateur {
 
-/// The directory of a zip archive with uncompressed entries. Entries are views of the mapped file; a zip library would
-/// copy tens of gigabytes.
+/// The directory of a zip archive whose entries are not compressed. Entries are views of the mapped file; a zip library
+/// would copy tens of gigabytes.
 class ZipDirectory {
 public:
     /// Reads the end record and the central directory, with or without zip64. @throws Error
@@ -19,11 +19,11 @@ public:
 
     struct Entry {
         std::uint16_t flags = 0;
-        std::uint16_t method = 0; ///< 0 = stored
+        std::uint16_t method = 0; ///< compression method; 0 = not compressed
         std::uint64_t storedBytes = 0;
         std::uint64_t bytes = 0;
-        std::uint64_t offset = 0; ///< of the local header
-        std::uint64_t record = 0; ///< offset in the file of the entry's record in the directory
+        std::uint64_t offset = 0; ///< offset of the entry's local header in the file
+        std::uint64_t record = 0; ///< offset of the entry's record of the directory in the file
         std::uint32_t checksum = 0;
     };
     const std::map<std::string, Entry>& entries() const { return m_entries; }

@@ -6,7 +6,7 @@ namespace secateur {
 
 namespace {
 
-/// For each layer a number, or a list with one number for each unit.
+/// For each layer a number or, if a layer has several units, a list of numbers.
 OrderedJson values(const Matrix& matrix, Scope scope, const ModelSpec& spec) {
     OrderedJson rows = OrderedJson::array();
     for (std::size_t layer = 0; layer < matrix.rows(); ++layer) {
@@ -22,7 +22,7 @@ OrderedJson values(const Matrix& matrix, Scope scope, const ModelSpec& spec) {
     return rows;
 }
 
-/// values() of a result; if it has prefix lengths, a list of values() with an element for each.
+/// values() of a result. If the result has prefix lengths, a list of values() with one element for each length.
 OrderedJson allValues(const MetricResult& result, const ModelSpec& spec) {
     const Scope scope = result.request.info->scope;
     if (result.lengths.empty())
@@ -33,7 +33,7 @@ OrderedJson allValues(const MetricResult& result, const ModelSpec& spec) {
     return all;
 }
 
-/// The values of a metric with classes, as names of classes.
+/// The classes of a metric's units, as names.
 OrderedJson classesOf(const MetricResult& result, const ModelSpec& spec) {
     const auto names = result.request.info->classes;
     OrderedJson rows = OrderedJson::array();

@@ -1,6 +1,6 @@
 #pragma once
 
-// For sources only: pulls in the JSON library.
+// Include this header in sources only, because it includes the JSON library.
 
 #include "analysis/evaluation/evaluation.h"
 #include "analysis/evaluation/latency.h"
@@ -13,25 +13,26 @@
 
 namespace secateur {
 
-// Parts of the documents of result_json.h and mask_result_json.h.
+// Functions for parts of the JSON documents of result_json.h and mask_result_json.h.
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// The document as indented text. Texts from files and paths may be invalid UTF-8, which is replaced by U+FFFD.
+/// The document as indented text. Invalid UTF-8, which may come from files and paths, is replaced by U+FFFD.
 std::string jsonText(const OrderedJson& document);
 
-/// The value, or null if it is not finite, because JSON has no NaN.
+/// The value; null if it is not finite, because JSON has no NaN and no infinity.
 OrderedJson finiteOrNull(double value);
 
 /// The object of a result in measureJson().
 OrderedJson metricFields(const MetricResult& result, const ModelSpec& spec);
-/// The object of the text on which a model was measured.
+/// The object that describes the text on which a model was measured.
 OrderedJson dataFields(const MeasuredData& data, const std::string& digest);
 
-/// The object of a task in evaluationJson(), without the name of the reference's mask.
+/// The object of a task in evaluationJson(). It lacks the name of the reference's mask. @param answers whether all
+/// answers are listed
 OrderedJson taskFields(const TaskEvaluation& task, bool answers);
 
-/// The objects of times in evaluationJson(). @param reference the reference's mask, as JSON
+/// The objects of measured times in evaluationJson(). @param reference the mask of the reference, as JSON
 OrderedJson latencyFields(const Latency& latency, const OrderedJson& reference);
 OrderedJson prefillFields(const Prefill& prefill, const OrderedJson& reference);
 

@@ -8,7 +8,7 @@ namespace secateur {
 
 namespace {
 
-/// Selected fields of all counts of a price.
+/// Selects a field of each count of a price.
 template <typename Take>
 OrderedJson counts(const PricedMask& mask, Take take) {
     const Price& price = mask.price;
@@ -53,7 +53,7 @@ OrderedJson maskFields(const std::string& path, const PricedMask& mask, std::spa
     return result;
 }
 
-/// A budget as in a mask file: 8, or "12.5%".
+/// A budget in the form of a mask file: the number 8, or the text "12.5%".
 OrderedJson budgetField(const Budget& budget) {
     return budget.isPercentage ? OrderedJson(budgetText(budget)) : OrderedJson(budget.amount);
 }

@@ -8,7 +8,7 @@ namespace secateur {
 
 namespace {
 
-/// The groups of layers that share weights; null if there are none.
+/// The groups of layers that share weights. Null if no layers do.
 OrderedJson tiedGroups(const ModelSpec& spec) {
     const auto groups = spec.tiedGroups();
     return groups.empty() ? OrderedJson() : OrderedJson(groups);
@@ -133,7 +133,7 @@ const char* kindName(FigureKind kind) {
     return "";
 }
 
-/// Adds times, if the model was timed.
+/// Adds the measured times of an evaluation, if there are any.
 void addTimes(OrderedJson& fields, const Evaluation& evaluation) {
     const OrderedJson timedAgainst = maskFields(evaluation.timedAgainst);
     if (evaluation.latency)
@@ -149,7 +149,7 @@ OrderedJson continuationFields(const PromptContinuation& written) {
             {"end", name(written.continuation.end)}};
 }
 
-/// Adds the units of the points of a scatter.
+/// Adds the unit of each point of a scatter plot.
 void addUnits(OrderedJson& line, const Figure& figure, const FigureSeries& series) {
     line["layers"] = OrderedJson::array();
     for (const FigureUnit& unit : series.units)
@@ -193,7 +193,7 @@ void addPrediction(OrderedJson& document, const Evaluation& evaluation) {
                                       finiteOrNull(evaluation.predicted->high)};
 }
 
-/// How a metric was measured, without its values.
+/// The conditions of a metric's measurement, without the values.
 OrderedJson measurementFields(const MetricResult& result) {
     const Measurement& measurement = result.measurement;
     return {{"result_id", result.request.resultId()},
@@ -282,7 +282,7 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
             warnings.push_back(result.request.resultId() + ": " + warning);
     }
     const MetricResult* run = results.empty() ? nullptr : &results.front();
-    for (const MetricResult& result : results) // preferably a metric that ran the model, because it has a text
+    for (const MetricResult& result : results) // preferably of a metric that ran the model, because it has a text
         if (result.data && !run->data)
             run = &result;
     const Measurement measurement = run ? run->measurement : Measurement{};

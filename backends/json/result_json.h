@@ -19,35 +19,37 @@ namespace secateur {
 
 struct ExportResult;
 
-// The documents that `--json` prints, indented (resources/manual/formats.md, JSON output). Numbers keep all digits; a
-// unit that is missing or has no value is null.
+// The JSON documents that `--json` prints, indented (resources/manual/formats.md, JSON output). Numbers have all
+// digits. A unit that is missing or has no value is null.
 
 std::string inspectJson(const ModelCard& card);
-/// The card with one more field, "tensors".
+/// The model card, with the tensors in the additional field "tensors".
 std::string inspectJson(const ModelCard& card, const std::vector<TensorInfo>& tensors);
 
-/// The tokenizer, and for each token of a text its id, its spelling and its bytes [begin, end) in the text.
+/// The tokenizer, and the tokens of a text. Each token has its id, its spelling and its bytes [begin, end) in the text.
 std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const Encoding& encoding);
 
-/// @param mask under which metrics ran the model; without a name = dense
-/// @param peakBytes maximum resident memory of the process @param warnings about model and run; none = the card's
+/// @param mask the mask under which metrics ran the model; without a name = dense
+/// @param peakBytes maximum resident memory of the process @param warnings about model and run; none = those of the
+/// card
 std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
                         double seconds, std::int64_t peakBytes, std::span<const std::string> warnings = {});
 
-/// A prompt and its continuation, with the text and its tokens.
+/// A prompt and its continuation with the tokens of both.
 std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings);
 
-/// @param card with its fingerprint @param answers whether all answers to the questions of tasks are listed
+/// @param card must contain the fingerprint @param answers whether all answers to the questions of tasks are listed
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers = false);
-/// Evaluations of one model under several masks: common fields once, and an entry of "runs" for each mask.
-/// @param runs at least one
+/// Evaluations of one model under several masks. Fields that all have in common come first; "runs" has an entry for
+/// each mask. @param runs at least one evaluation
 std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> runs, double seconds,
                             std::span<const std::string> warnings);
 
-/// The written files, and their difference from the masked model.
+/// The files that an export wrote, and the difference of its logits from those of the masked model.
 std::string exportJson(const ExportResult& result);
 
-/// The contents of a session: metrics without their values, evaluations with differences to the dense model.
+/// The contents of a session: metrics without their values, and evaluations with their differences from the dense
+/// model.
 std::string sessionJson(const Session& session);
 
 std::string errorJson(const Error& error);
@@ -55,18 +57,18 @@ std::string errorJson(const Error& error);
 /// The numbers and labels of a figure.
 std::string figureJson(const Figure& figure);
 
-/// A report of progress, as one line.
+/// A report of progress in one line. @param fraction from 0 to 1
 std::string progressJson(double fraction, std::string_view text);
-/// The line before all reports of progress, with the expected duration.
+/// The line in front of all reports of progress. It contains the expected duration.
 std::string forecastJson(double expectedSeconds, std::string_view text);
 
-/// One line of `list KIND`.
+/// An item that `list KIND` prints in one line.
 struct ListItem {
     std::string id;
     std::string summary;
-    std::string source; ///< may be empty
+    std::string source; ///< source in the literature; may be empty
     std::vector<OptionInfo> options;
-    /// Further fields, name and text.
+    /// Names and texts of further fields.
     std::vector<std::pair<std::string, std::string>> fields;
 };
 

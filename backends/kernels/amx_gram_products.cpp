@@ -9,7 +9,7 @@ namespace secateur::amx {
 
 namespace {
 
-/// A source rounded to bfloat16, packed as both factors of its Gram matrix.
+/// A matrix rounded to bfloat16 and packed as both factors of its Gram matrix.
 class RoundedSource {
 public:
     RoundedSource(const at::Tensor& source, const at::Tensor& gain)
@@ -37,8 +37,8 @@ public:
     const Rows& rows() const { return m_rows; }
     Pair pair() const { return {m_left.factor(), m_right.factor()}; }
 
-    /// Estimate of the variance that rounding adds to an inner product of a row of tile a and a row of tile b, from the
-    /// largest row sums of each tile.
+    /// An estimate of the variance that rounding adds to an inner product of a row of tile a and a row of tile b. It is
+    /// computed from the largest row sums of each tile.
     double variance(std::int64_t a, std::int64_t b) const {
         const double* squares = m_tileSquares.data_ptr<double>();
         const double* lost = m_tileLost.data_ptr<double>();
@@ -52,10 +52,10 @@ private:
         return padded.view({-1, tileWidth}).amax(1);
     }
 
-    /// Each column has a share in the sum of all squares. Returns the sum of the squared shares: 1 / columns if all are
-    /// equal, more if a few columns dominate.
+    /// Each column contributes a share to the sum of all squares. Returns the sum of the squared shares: 1 / columns if
+    /// all shares are equal, more if a few columns dominate.
     static double spreadOf(const at::Tensor& source, const at::Tensor& gain) {
-        constexpr std::int64_t apart = 61; // a sample of rows is enough
+        constexpr std::int64_t apart = 61; // a sample of the rows is enough; this is the distance between sampled rows
         at::Tensor squares = columnSquares(source.slice(0, 0, source.size(0), apart));
         if (gain.defined())
             squares = squares * gain.square();
@@ -76,7 +76,8 @@ void clearDiagonal(float* tile) {
         tile[i * tileWidth + i] = 0;
 }
 
-/// Sums of values, and of their variances from rounding, over tiles: for each block of rows, then for all rows.
+/// Sums of products and of their rounding variances over tiles. They are summed for each block of rows, and then for
+/// all rows.
 class Sums {
 public:
     /// @param numbers [2, blocks + 1] float64, to which terms are added
@@ -102,7 +103,7 @@ private:
     std::int64_t m_tilesInBlock;
 };
 
-/// Two sources of one shape, whose Gram matrices are multiplied element by element.
+/// Two matrices of the same shape whose Gram matrices are multiplied element by element.
 class TwoSources {
 public:
     TwoSources(const at::Tensor& query, const at::Tensor& key, const at::Tensor& gain)
@@ -116,8 +117,8 @@ public:
     const Rows& key() const { return m_key.rows(); }
     const Blocks& blocks() const { return m_blocks; }
 
-    /// Adds the terms of one block, except those of a row with itself.
-    /// @param products scratch for the products of two blocks
+    /// Adds the terms of one block. Leaves out products of a row with itself.
+    /// @param products scratch memory for the products of two blocks
     void addBlock(std::int64_t index, float* products, Sums sums) const {
         const Block& block = m_blocks.at(index);
         float* ofKeys = products + m_blocks.floats();
@@ -136,7 +137,7 @@ private:
             clearDiagonal(query);
             clearDiagonal(key);
         }
-        // A tile off the diagonal counts for its transpose too, which has the same rounding errors.
+        // A tile that is not on the diagonal also counts for its transpose, which has the same rounding errors.
         const double times = i == j ? 1 : 2;
         const TileSums tile = sumsOf(query, key);
         const double variance = m_query.variance(i, j) * tile.second + m_key.variance(i, j) * tile.first;
@@ -150,14 +151,14 @@ private:
     Blocks m_blocks;
 };
 
-/// Sums over each block of rows, then over all rows.
+/// Sums of row values: for each block of rows, and for all rows.
 at::Tensor overBlocks(const at::Tensor& ofRows, std::int64_t blocks) {
     return at::cat({ofRows.view({blocks, -1}).sum(1), ofRows.sum().view({1})});
 }
 
-/// The part of rounding errors that is proportional to the numbers, as a factor. The mean relative error of a product
-/// of different rows is the sum of their factors. For normally distributed numbers the factor is about minus the lost
-/// share.
+/// The part of rounding errors that is proportional to the numbers, as a factor for each row. The mean relative error
+/// of a product of two different rows is the sum of their factors. For normally distributed numbers, the factor is
+/// about minus the share of the squares that rounding removes.
 at::Tensor roundingBias(const Rows& rows, std::int64_t blocks) {
     return overBlocks(rows.rounded - rows.squares - rows.lost, blocks) / (2 * overBlocks(rows.squares, blocks));
 }
@@ -165,7 +166,7 @@ at::Tensor roundingBias(const Rows& rows, std::int64_t blocks) {
 } // namespace
 
 bool suitsGramInnerProducts(const at::Tensor& query, const at::Tensor& key, std::int64_t blocks) {
-    constexpr std::int64_t fewest = 1024; // rows and columns
+    constexpr std::int64_t fewest = 1024; // smallest number of rows and columns for which packing pays off
     const auto isKnown = [](at::ScalarType type) {
         return type == at::kBFloat16 || type == at::kHalf || type == at::kFloat;
     };

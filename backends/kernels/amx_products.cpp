@@ -56,7 +56,7 @@ void Packed::fillPiece(const at::Tensor& matrix, std::int64_t strip, std::int64_
 Blocks::Blocks(const Factor& left, const Factor& right, bool isSymmetric)
     : m_left(left.strips)
     , m_right(right.strips) {
-    // Several blocks per thread, so that all threads finish at about the same time.
+    // Each thread gets several blocks, so that all threads end at about the same time.
     const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
     while (m_width > widthOf(Side::right) && rows() * columns() < 4 * threads)
         m_width /= 2;
@@ -74,10 +74,10 @@ bool hasUnitStride(const at::Tensor& matrix) {
     return matrix.stride(-1) == 1 || matrix.stride(-2) == 1;
 }
 
-/// Rows that are packed as both factors of their Gram matrix.
+/// A matrix whose rows are packed as both factors of its Gram matrix.
 class PackedRows {
 public:
-    /// The rows are high + low. @param low may be undefined
+    /// The rows are the sums high + low. @param low may be undefined
     PackedRows(const at::Tensor& high, const at::Tensor& low) {
         const Pair pair = add(high);
         m_pairs = {pair};
@@ -88,7 +88,7 @@ public:
         m_pairs.push_back({pair.left, lower.right});
     }
 
-    /// The pairs of factors to multiply, without low times low.
+    /// The pairs of factors whose products are summed: high high, high low and low high.
     std::span<const Pair> pairs() const { return m_pairs; }
 
 private:
@@ -116,7 +116,7 @@ void unpack(const float* products, const Block& block, const at::Tensor& to) {
     });
 }
 
-/// Fills the elements above the diagonal from those below it.
+/// Copies the elements below the diagonal to their mirror places above the diagonal.
 void mirror(const Block& block, const at::Tensor& square) {
     const std::int64_t row = block.left * widthOf(Side::left);
     const std::int64_t column = block.right * widthOf(Side::right);
@@ -129,7 +129,7 @@ void mirror(const Block& block, const at::Tensor& square) {
             numbers[j * stride + i] = numbers[i * stride + j];
 }
 
-/// Computes a Gram matrix by all threads. @param to [rows, rows] float32
+/// Computes a Gram matrix on all threads. @param to [rows, rows] float32
 void wideGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& to) {
     const PackedRows packed(high, low);
     const Blocks blocks(packed.pairs().front().left, packed.pairs().front().right, true);
@@ -141,7 +141,7 @@ void wideGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& t
     });
 }
 
-/// Computes a Gram matrix by one thread, in one block. Packs a few terms at a time, so that they stay in the L2 cache.
+/// Computes a Gram matrix on one thread, in one block. Packs a few terms at a time, so that they stay in the L2 cache.
 void narrowGram(const at::Tensor& high, const at::Tensor& low, const at::Tensor& to) {
     constexpr std::int64_t atOnce = 512;
     const std::int64_t size = high.size(0);
@@ -179,7 +179,7 @@ bool suitsGrams(const at::Tensor& rows, std::int64_t blocks) {
 }
 
 bool suitsNorm(const at::Tensor& a, const at::Tensor& b) {
-    constexpr std::int64_t fewest = 128; // rows and columns
+    constexpr std::int64_t fewest = 128; // smallest number of rows and columns for which packing pays off
     return isHere() && a.scalar_type() == at::kBFloat16 && b.scalar_type() == at::kBFloat16 && hasUnitStride(a) &&
            hasUnitStride(b) && std::min({a.size(0), a.size(1), b.size(1)}) >= fewest;
 }
@@ -191,7 +191,7 @@ at::Tensor grams(const at::Tensor& high, const at::Tensor& low, std::int64_t blo
         return rows.defined() ? rows.narrow(0, i * size, size) : rows;
     };
     const auto gram = size > Blocks::widest ? wideGram : narrowGram;
-    // Wide matrices one after the other, each by all threads; narrow ones in parallel.
+    // Wide matrices are computed one after the other, each on all threads. Narrow matrices are computed in parallel.
     at::parallel_for(0, blocks, size > Blocks::widest ? blocks : 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
             gram(block(high, i), block(low, i), result[i]);

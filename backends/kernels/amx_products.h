@@ -14,19 +14,20 @@
 
 namespace secateur::amx {
 
-// Matrix products on AMX tiles (amx_tiles.h), by all threads. For sources only: pulls in ATen.
+// Matrix products on AMX tiles (amx_tiles.h), on all threads. Include this header in sources only, because it includes
+// ATen.
 
 /// whole / part, rounded up.
 constexpr std::int64_t parts(std::int64_t whole, std::int64_t part) {
     return (whole + part - 1) / part;
 }
 
-/// A packed factor of a product, with its memory.
+/// A packed factor of a product; it owns its memory.
 class Packed {
 public:
-    /// Allocates a factor, to be filled by fill().
+    /// Allocates the memory of a factor. fill() fills it.
     Packed(Side side, std::int64_t width, std::int64_t terms);
-    /// @param matrix [rows or columns, terms] bfloat16, one stride of which is 1
+    /// @param matrix [rows or columns, terms] bfloat16; one of its strides must be 1
     Packed(const at::Tensor& matrix, Side side);
 
     const Factor& factor() const { return m_factor; }
@@ -41,8 +42,8 @@ private:
     at::Tensor m_memory;
 };
 
-/// The blocks of a product, ordered so that consecutive ones share their left side. For a symmetric product, only the
-/// blocks on and below the diagonal.
+/// The blocks of a product, in an order in which consecutive blocks share their left factor. Of a symmetric product,
+/// only blocks on and below the diagonal.
 class Blocks {
 public:
     Blocks(const Factor& left, const Factor& right, bool isSymmetric);
@@ -68,8 +69,8 @@ private:
     std::vector<Block> m_blocks;
 };
 
-/// Calls body(row, column, place) for each tile that multiply() computes of a block, with the tile's first row and
-/// column in the matrix, and its offset in the block's products.
+/// Calls body(row, column, place) for each tile of a block that multiply() computes. `row` and `column` are those of
+/// the tile's first element in the matrix; `place` is the tile's offset in the block's products.
 template <typename Body>
 void forEachTile(const Block& block, const Body& body) {
     for (std::int64_t column = 0; column < block.rightCount; ++column)
@@ -80,27 +81,27 @@ void forEachTile(const Block& block, const Body& body) {
                      (column * block.leftCount + row) * productFloats + tile * tileFloats);
 }
 
-/// Whether the processor has matrix tiles and the operating system permits their use. Thread-safe.
+/// Whether the processor has matrix tiles, and the operating system allows this program to use them. Thread-safe.
 bool isHere();
 
-/// Whether grams() or squaredNorm() supports these factors, and they are large enough for packing to pay off.
+/// Whether grams() or squaredNorm() supports these factors. They must be so large that packing pays off.
 bool suitsGrams(const at::Tensor& rows, std::int64_t blocks);
 bool suitsNorm(const at::Tensor& a, const at::Tensor& b);
 
-/// The Gram matrix of each of `blocks` blocks of rows high + low, without the product of low with low.
+/// The Gram matrices of `blocks` blocks of rows. The rows are high + low; the product of low with low is left out.
 /// -> [blocks, rows / blocks, rows / blocks] float32, symmetric
 /// @param high, low [rows, columns] bfloat16; low may be undefined
 at::Tensor grams(const at::Tensor& high, const at::Tensor& low, std::int64_t blocks);
 
-/// ||sum over all pairs of a^T b||_F^2, with squares summed in float64. The matrix is never held whole.
-/// @param pairs of a and b, [rows, columns] bfloat16; all a have one shape, and so have all b
+/// ||sum over all pairs of a^T b||_F^2, with squares summed in float64. The matrix is never in memory as a whole.
+/// @param pairs pairs of a and b, [rows, columns] bfloat16; all a have the same shape, and all b have the same shape
 /// @param between called every few hundred milliseconds; may throw
 double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, const std::function<void()>& between);
 
-/// Whether gramInnerProducts() supports these factors, and they are large enough for packing to pay off.
+/// Whether gramInnerProducts() supports these factors. They must be so large that packing pays off.
 bool suitsGramInnerProducts(const at::Tensor& query, const at::Tensor& key, std::int64_t blocks);
 
-/// Kernels::gramInnerProducts with factors rounded to bfloat16. No Gram matrix is held whole.
+/// Kernels::gramInnerProducts with factors rounded to bfloat16. No Gram matrix is in memory as a whole.
 GramInnerProducts gramInnerProducts(const at::Tensor& query, const at::Tensor& key, const at::Tensor& gain,
                                     std::int64_t blocks, const std::function<void()>& between);
 

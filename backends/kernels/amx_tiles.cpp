@@ -10,9 +10,9 @@ const bool areBuilt = true;
 
 namespace {
 
-constexpr int rowBytes = 64; // row of a tile: 16 numbers of float32, or 16 pairs of bfloat16
+constexpr int rowBytes = 64; // bytes in a row of a tile: 16 float32 numbers, or 16 pairs of bfloat16 numbers
 
-/// The processor's tile configuration: four full tiles.
+/// The tile configuration for the processor: four tiles of full size.
 struct alignas(64) Configuration {
     std::uint8_t palette = 1;
     std::uint8_t firstRow = 0;
@@ -27,7 +27,7 @@ __mmask32 firstOf(std::int64_t count) {
     return count >= 32 ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
 }
 
-/// Reads 16 rows of 16 pairs. Row i holds the pairs of terms of row (column) i of the source.
+/// Reads 16 rows of 16 pairs. Row i contains the pairs of terms of row (column) i of the source.
 void readAdjacent(const Source& source, std::int64_t first, __m512i* rows) {
     const __mmask32 terms = firstOf(source.depth);
     for (std::int64_t i = 0; i < tileWidth; ++i)
@@ -36,7 +36,7 @@ void readAdjacent(const Source& source, std::int64_t first, __m512i* rows) {
                       : _mm512_setzero_si512();
 }
 
-/// Reads 16 rows of 16 pairs. Row i holds the terms 2 i and 2 i + 1 of each row (column) of the source.
+/// Reads 16 rows of 16 pairs. Row i contains the terms 2 i and 2 i + 1 of each row (column) of the source.
 void readApart(const Source& source, std::int64_t first, __m512i* rows) {
     const auto some = static_cast<__mmask16>(source.width > first ? firstOf(source.width - first) : 0);
     const auto term = [&](std::int64_t index) {
@@ -91,7 +91,7 @@ private:
     std::int64_t m_lines; ///< number of cache lines per call
 };
 
-/// Consecutive steps of a pair of factors. The pointers are to the first strips of a block.
+/// Consecutive steps of a pair of factors. The pointers point to the first strips of a block.
 struct Chunk {
     const std::byte* left = nullptr;
     const std::byte* right = nullptr;
@@ -146,7 +146,7 @@ void multiplyStrips(const std::byte* left, const std::byte* right, std::int64_t 
         _tile_dpbf16ps(0, 2, 3);
         _tile_loadd(3, right + tileBytes, rowBytes);
         _tile_dpbf16ps(1, 2, 3);
-        // The left side is in the L2 cache, and is prefetched two steps ahead.
+        // The left factor is in the L2 cache. It is prefetched two steps ahead.
         for (std::int64_t line = 0; line < tileBytes; line += rowBytes)
             _mm_prefetch(left + 2 * tileBytes + line, _MM_HINT_T0);
         nextLeft.fetch();
@@ -182,9 +182,9 @@ void pack(const Source& source, Side side, std::byte* piece) {
     }
 }
 
-// Uses only four of the eight tiles, and configures them again for each chunk. Two threads of a core share the physical
-// registers of tiles: if all eight are in use (or were when the system last saved and restored them), loads and
-// products wait for each other, which doubles the time.
+// Uses only four of the eight tiles, and sets the tile configuration again for each chunk. The two threads of a core
+// share the physical registers of the tiles. If all eight tiles are in use, or were in use when the system last saved
+// and restored them, loads and products wait for each other. This doubles the time.
 void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float* products) {
     Chunks chunks(pairs, block);
     for (Chunk chunk = chunks.next(); chunk.steps > 0;) {

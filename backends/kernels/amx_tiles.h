@@ -6,10 +6,10 @@
 
 namespace secateur::amx {
 
-// The inner loops of products of bfloat16 matrices on the matrix tiles of Intel's processors (AMX), summed in float32.
-// The tiles treat subnormal numbers as zero. amx_products.h has the products themselves.
+// The inner loops of products of bfloat16 matrices on the matrix tiles of Intel processors (AMX). Sums are float32. The
+// tiles treat subnormal numbers as zero. The products themselves are in amx_products.h.
 
-/// Whether the loops were compiled into this program; otherwise they do nothing. They may be called only on processors
+/// Whether the loops were compiled into this program. If not, they do nothing. They may be called only on processors
 /// with tiles.
 extern const bool areBuilt;
 
@@ -32,7 +32,7 @@ constexpr std::int64_t widthOf(Side side) {
     return tilesOf(side) * tileWidth;
 }
 
-/// A packed factor of any size, padded with zeros. A piece is one step of one strip.
+/// A packed factor of any size, padded with zeros. A piece of it is one step of one strip.
 struct Factor {
     std::byte* pieces = nullptr; ///< fastest if aligned to 64 bytes
     Side side = Side::left;
@@ -48,18 +48,18 @@ struct Factor {
     }
 };
 
-/// The source of one piece: at most one strip of rows or columns, and at most 32 terms.
+/// The source of one piece: the numbers of at most one strip of rows or columns, and at most 32 terms.
 struct Source {
     const std::uint16_t* numbers = nullptr;
-    std::int64_t stride = 0;    ///< between rows (columns) if termsAdjacent, else between terms
-    bool termsAdjacent = false; ///< whether the terms of a row (column) are contiguous; else the rows (columns) are
+    std::int64_t stride = 0;    ///< distance between rows (columns) if termsAdjacent, otherwise between terms
+    bool termsAdjacent = false; ///< whether the terms of a row (column) are contiguous; if not, the rows (columns) are
     std::int64_t width = 0;     ///< number of rows of the left factor, or columns of the right one
     std::int64_t depth = 0;     ///< number of terms
 };
 
 void pack(const Source& source, Side side, std::byte* piece);
 
-/// A block of a product: consecutive strips of the left factor times consecutive strips of the right one.
+/// A block of a product: consecutive strips of the left factor times consecutive strips of the right factor.
 struct Block {
     std::int64_t left = 0;
     std::int64_t leftCount = 0;
@@ -67,7 +67,7 @@ struct Block {
     std::int64_t rightCount = 0;
     bool lowerOnly = false; ///< whether products of strips above the diagonal are skipped
 
-    /// Index, within the block, of the first left strip that is multiplied with the right strip `right` + `column`.
+    /// Index in the block of the first left strip that is multiplied with the right strip `right` + `column`.
     std::int64_t firstLeft(std::int64_t column) const {
         const std::int64_t first = (right + column) * tilesOf(Side::right) - left;
         return !lowerOnly || first < 0 ? 0 : first < leftCount ? first : leftCount;
@@ -79,19 +79,19 @@ struct Pair {
     Factor right;
 };
 
-/// Size of the product of two strips: two adjacent tiles.
+/// Number of floats in the product of two strips, which is two adjacent tiles.
 constexpr std::int64_t productFloats = 2 * tileFloats;
 
-/// Computes the sum of the products of all pairs, for the strips of a block. Skipped products are not written.
-/// @param adds whether to add to `products` instead of replacing them
-/// @param products [rightCount, leftCount, productFloats], fastest if aligned to 64 bytes
+/// Computes the sum of the products of all pairs for the strips of a block. Products that are skipped are not written.
+/// @param adds whether the sum is added to `products` instead of replacing it
+/// @param products [rightCount, leftCount, productFloats]; fastest if aligned to 64 bytes
 void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float* products);
 
-/// Sums over the numbers of two tiles.
+/// Sums over the elements of two tiles.
 struct TileSums {
-    float products = 0; ///< element-wise products
-    float first = 0;    ///< squares of the first tile
-    float second = 0;   ///< squares of the second tile
+    float products = 0; ///< sum of element-wise products
+    float first = 0;    ///< sum of the squares of the first tile
+    float second = 0;   ///< sum of the squares of the second tile
 };
 
 TileSums sumsOf(const float* first, const float* second);

@@ -7,10 +7,10 @@ namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// The backward pass of attention for the query heads of a group, one after the other, each a few queries at a time.
-/// The gradients of keys and values are summed over the heads. For c = p v with p = softmax(s) and s = scale q k^T: dv
-/// = p^T dc; ds = p (dp - <dp, p>) with dp = dc v^T; dq = scale ds k, dk = scale ds^T q. A softcap multiplies ds by the
-/// derivative of cap tanh(s / cap).
+/// The backward pass of attention for the query heads of a KV group. Heads are processed one after the other, a few
+/// queries at a time. The gradients of keys and values are summed over the heads. With s = scale q k^T, p = softmax(s)
+/// and c = p v, the gradients are dv = p^T dc; dp = dc v^T; ds = p (dp - <dp, p>); dq = scale ds k; dk = scale ds^T q.
+/// A softcap multiplies ds by the derivative of cap tanh(s / cap).
 class GroupAttentionBackward {
 public:
     GroupAttentionBackward(const GroupBackward& group, const AttentionShape& shape, float* scratch)
@@ -60,7 +60,7 @@ private:
             store(to + i, loadSome(from + i, m_shape.headDim - i));
     }
 
-    /// Copies a head, normalises it, and rotates it.
+    /// Copies a head, normalises it and rotates it.
     void rotated(const float* from, const NormValues& values, std::int64_t position, float* to) const {
         copy(from, to);
         if (values.weight)
@@ -70,7 +70,7 @@ private:
                    m_group.rotary.dims, to);
     }
 
-    /// The backward pass of rotated(). @param gradient is overwritten
+    /// The backward pass of rotated(). Overwrites `gradient`.
     void writeInputGradient(const float* from, const NormValues& values, std::int64_t position, float* gradient,
                             float* to) const {
         if (const std::int64_t pairs = m_group.rotary.dims / 2; pairs > 0)
@@ -111,7 +111,7 @@ private:
         }
     }
 
-    /// Computes scores, and the gradients of probabilities in m_dScores.
+    /// Computes scores. Also computes the gradients of the probabilities, in m_dScores.
     void scoreTiles(const QueryTiles& tiles) const {
         forEachTile(tiles, tiles.visible(), [&](std::int64_t begin, int query, int vectors) {
             const auto product = [&](const float* rows, const float* panels, float* to) {
@@ -124,7 +124,7 @@ private:
         });
     }
 
-    /// Turns the scores of a query into probabilities, and the gradients of probabilities into those of scores. Both
+    /// Replaces the scores of a query by probabilities, and the gradients of probabilities by gradients of scores. Both
     /// are 0 for keys that the query does not see.
     void softmaxBackward(const QueryTiles& tiles, int query) const {
         float* const scores = m_scores + query * m_stride;
@@ -170,7 +170,7 @@ private:
                 m_columns);
     }
 
-    /// Queries of the block that see at least one of `count` keys from `key` on.
+    /// The queries of the block that see at least one of the keys `key` to `key + count - 1`.
     Range seenBy(const QueryTiles& tiles, std::int64_t key, int count) const {
         const std::int64_t window = m_shape.window;
         const std::int64_t before = m_shape.causal ? key : window > 0 ? key - window + 1 : 0;

@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    /// Query heads of a row over which the gradients of keys and values are summed.
+    /// Query heads of a row whose gradients of keys and values are summed.
     struct HeadTask {
         std::int64_t row;
         int group;

@@ -151,23 +151,24 @@ void crossEntropyRows(const at::Tensor& logits, std::span<const int> targets, fl
     });
 }
 
-// Attention of rows with several queries: the keys of a KV group are packed in panels once for all its heads. Then each
-// block of queries of one head is a task for any free thread. For a single query without features packing would not
-// pay off: the heads of a group read runs of keys in their original layout. The softmaxes over the runs are combined.
+// Attention of rows with several queries: the keys of a KV group are packed in panels, once for all its heads. Each
+// block of queries of one head is then a task for a free thread. For a single query without features, packing would not
+// pay off. The heads of a group then read runs of keys in their original layout, and the softmaxes over the runs are
+// combined.
 
 namespace {
 
 constexpr std::int64_t blockQueries = VectorLoops::blockQueries;
 constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
-/// Maximum size of the keys (and values, if they are padded) that are packed at a time, so that they stay in a cache;
-/// more if a single row needs more.
+/// Maximum number of floats of packed keys (and values, if they are padded) at a time, so that they stay in a cache.
+/// Exceeded if a single row needs more.
 constexpr std::int64_t packedFloats = std::int64_t{1} << 22;
 
 std::int64_t quotientUp(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
 }
 
-/// A row of the batch and the keys that its queries see.
+/// A row of the batch, and the range of keys that its queries see.
 struct Row {
     std::int64_t number = 0;
     std::int64_t first = 0;
@@ -249,7 +250,8 @@ private:
     std::int64_t packedKeys(const Row& row) const {
         return quotientUp(row.keyEnd - row.keyFrom, m_loops.panelKeys) * m_loops.panelKeys;
     }
-    /// Number of keys whose scores are held at a time. The features shifted and shiftedLog need those of all keys.
+    /// Number of keys whose scores are in memory at a time. The features shifted and shiftedLog need the scores of all
+    /// keys.
     std::int64_t runKeysOf(const Row& row) const {
         const bool needsAll = std::ranges::any_of(m_wanted, [](const AttentionFeature& feature) {
             return feature.kind == AttentionFeature::Kind::shifted ||
@@ -258,7 +260,8 @@ private:
         return needsAll ? packedKeys(row) : blockKeys;
     }
     bool packsValues() const { return m_columns != m_shape.headDim; }
-    /// Size of one packed group of a row: panels of keys, then the values, if they have to be padded to whole vectors.
+    /// Number of floats of one packed KV group of a row: panels of keys, and the values if they must be padded to whole
+    /// vectors.
     std::int64_t packedGroup(const Row& row) const {
         return packedKeys(row) * (m_shape.headDim + (packsValues() ? m_columns : 0));
     }
@@ -295,7 +298,7 @@ private:
             for (std::int64_t group = 0; group < m_shape.kvHeads; ++group) {
                 for (std::int64_t key = 0; key < row.keyEnd - row.keyFrom; key += blockKeys)
                     packing.push_back({&row, group, key});
-                // The last blocks see the most keys. They run first, so that threads finish at about the same time.
+                // The last blocks see the most keys. They run first, so that all threads end at about the same time.
                 for (std::int64_t block = quotientUp(row.length, blockQueries) - 1; block >= 0; --block)
                     for (std::int64_t head = firstHead(group); head < firstHead(group + 1); ++head)
                         blocks.push_back({&row, group, block * blockQueries, head});
@@ -341,7 +344,7 @@ private:
         m_loops.attendBlock(block, m_shape, scratch);
     }
 
-    /// Size of the results of a run of keys for all heads of a group: largest scores, sums and contexts.
+    /// Number of floats of the results of a run of keys for all heads of a group: largest scores, sums and contexts.
     std::int64_t partialSize(std::int64_t group) const { return groupHeads(group) * (2 + m_shape.headDim); }
 
     void attendSingle(std::span<const Row> rows) const {
@@ -413,7 +416,7 @@ private:
     const AttentionShape& m_shape;
     const KeyValueViews& m_keysAndValues;
     std::int64_t m_positions;
-    std::int64_t m_columns; ///< headDim in whole vectors
+    std::int64_t m_columns; ///< headDim rounded up to whole vectors
     const float* m_queries;
     std::span<const AttentionFeature> m_wanted;
     float* m_features;

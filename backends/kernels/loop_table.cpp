@@ -1,4 +1,4 @@
-// The table of the loops for one instruction set. This source, and the sources of the loops, are compiled once for each
+// The table of the loops for one instruction set. CMake compiles this source and the sources of the loops once for each
 // instruction set.
 
 #include "backends/kernels/loop_table.h"

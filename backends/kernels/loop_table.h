@@ -6,13 +6,13 @@
 
 namespace secateur::SECATEUR_INSTRUCTION_SET {
 
-// The loops that are compiled once for each instruction set; VectorLoops documents them.
+// The loops that are compiled once for each instruction set. VectorLoops documents them.
 
 void attendBlock(const QueryBlock& block, const AttentionShape& shape, float* scratch);
 void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* scratch);
 void packKeys(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
 
-// A tile has six rows and as many vectors as can be summed in registers.
+// A tile has six rows. Its width is as many vectors as can be summed in registers.
 constexpr int tileRows = 6;
 constexpr int tileVectors = lanes == 16 ? 4 : 2;
 constexpr int keysOfPanel = tileVectors * lanes;

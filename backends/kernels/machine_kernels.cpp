@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-/// The pairs of tensors to multiply. Leaves out low times low.
+/// The pairs of tensors whose products are summed. The product of low with low is left out.
 std::vector<std::pair<at::Tensor, at::Tensor>> pairsOf(const Rows& a, const Rows& b) {
     std::vector<std::pair<at::Tensor, at::Tensor>> pairs{{a.high, b.high}};
     if (a.low.defined())
@@ -41,7 +41,7 @@ bool hasTiles() {
 class MachineKernels : public Kernels {
 public:
     std::span<const Precision> precisions() const override {
-        // `split` needs three products in bfloat16, which take longer than one in float32, except on tiles.
+        // `split` needs three bfloat16 products. Except on tiles, they take longer than one float32 product.
         static constexpr std::array tiles{Precision::bf16, Precision::split, Precision::float32};
         static constexpr std::array vectors{Precision::bf16, Precision::float32};
         static constexpr std::array neither{Precision::float32};
@@ -78,7 +78,7 @@ public:
     }
 
     at::Tensor columnSquares(const at::Tensor& weight) const override {
-        // By ATen for types with numbers that float32 cannot represent.
+        // ATen computes types with numbers that float32 cannot represent.
         const bool isWider = weight.scalar_type() == at::kDouble || !weight.is_floating_point();
         return isWider ? plainKernels().columnSquares(weight) : secateur::columnSquares(weight);
     }

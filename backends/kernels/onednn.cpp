@@ -29,8 +29,8 @@ dnnl::matmul::primitive_desc describe(const memory::desc& a, const memory::desc&
 #endif
 }
 
-/// Scratch memory of a product. oneDNN's own scratchpad belongs to the thread that made the primitive; with it, two
-/// threads could not run the primitive at once.
+/// Scratch memory of a product. oneDNN's own scratch memory belongs to the thread that made the primitive; two threads
+/// could then not run the primitive at the same time.
 memory scratchpad(const memory::desc& wanted) {
     thread_local at::Tensor room;
     const auto bytes = static_cast<std::int64_t>(wanted.get_size());
@@ -88,7 +88,7 @@ namespace {
 using dnnl::memory;
 using Pairs = std::span<const std::pair<at::Tensor, at::Tensor>>;
 
-/// Lets oneDNN choose the fastest layout.
+/// A memory description whose layout oneDNN chooses.
 memory::desc anyLayout(const at::Tensor& tensor) {
     return {tensor.sizes().vec(), typeOf(tensor), memory::format_tag::any};
 }
@@ -104,10 +104,11 @@ double sumOfSquares(const at::Tensor& block) {
         [](double a, double b) { return a + b; });
 }
 
-/// ||sum over pairs of a^T b||_F^2, computed by blocks of rows of the sum.
+/// ||sum over pairs of a^T b||_F^2. The sum is computed one block of its rows at a time.
 class BlockedNorm {
 public:
-    /// Maximum number of rows of a block: enough for full speed, and few enough that a stop takes effect soon.
+    /// Maximum number of rows of a block. It is large enough for full speed, and small enough for cancelling without
+    /// delay.
     static constexpr std::int64_t mostColumns = 1280;
 
     explicit BlockedNorm(Pairs pairs)
@@ -152,7 +153,7 @@ private:
 
     std::int64_t m_columns;
     Pairs m_pairs;
-    std::vector<memory> m_packed; ///< the right factors
+    std::vector<memory> m_packed; ///< the right factors in packed form
     dnnl::stream m_stream{onednn::engine()};
 };
 
@@ -165,13 +166,13 @@ at::Tensor multiplied(const at::Tensor& a, const at::Tensor& b) {
     return result;
 }
 
-/// Whether b is a transposed view of a, so that half of their product is enough.
+/// Whether b is a transposed view of a. Then half of their product suffices.
 bool isTransposeOf(const at::Tensor& b, const at::Tensor& a) {
     const at::Tensor transposed = a.t();
     return a.data_ptr() == b.data_ptr() && transposed.sizes() == b.sizes() && transposed.strides() == b.strides();
 }
 
-/// A Gram matrix. Computes the lower half, a few rows at a time, and mirrors it.
+/// A Gram matrix. Computes its lower half, a few rows at a time, and copies it to the upper half.
 at::Tensor gramOf(const at::Tensor& rows) {
     constexpr std::int64_t step = 256;
     const std::int64_t count = rows.size(0);

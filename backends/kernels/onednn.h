@@ -12,17 +12,19 @@
 
 namespace secateur::onednn {
 
-// ATen's tensors as oneDNN memory, and products by oneDNN. For sources only: pulls in both libraries.
+// ATen's tensors as oneDNN memory, and products by oneDNN. Include this header in sources only, because it includes
+// both libraries.
 
 dnnl::engine& engine();
 dnnl::memory::data_type typeOf(const at::Tensor& tensor); ///< bfloat16, else float32
 dnnl::memory::desc descriptor(const at::Tensor& tensor);
 dnnl::memory view(const at::Tensor& tensor);
 dnnl::memory::desc plainFloats(std::vector<std::int64_t> sizes);
-/// A copy in another layout.
+/// A copy of a tensor in another layout.
 dnnl::memory reordered(const at::Tensor& tensor, const dnnl::memory::desc& layout, dnnl::stream& stream);
 
-/// Computes c = a b, or c += a b, for one shape, for which oneDNN generates code. Several threads may run it at once.
+/// Computes c = a b, or c += a b, for one shape. oneDNN generates code for the shape. Several threads may run it at
+/// once.
 class Product {
 public:
     Product(const dnnl::memory::desc& a, const dnnl::memory::desc& b, const dnnl::memory::desc& c, bool adds);
@@ -35,12 +37,12 @@ private:
     dnnl::matmul m_primitive;
 };
 
-/// The product a b in float32. a [.., m, k] and b [.., k, n] are both bfloat16 or both float32, with one leading
-/// dimension or none.
+/// The product a b in float32. a [.., m, k] and b [.., k, n] must both be bfloat16 or both float32. Both have the same
+/// leading dimension, or none.
 at::Tensor product(const at::Tensor& a, const at::Tensor& b);
 
-/// ||sum over all pairs of a^T b||_F^2, with squares summed in float64. The matrix is never held whole.
-/// @param pairs of a and b, each [rows, columns] @param between called every few hundred milliseconds; may throw
+/// ||sum over all pairs of a^T b||_F^2, with squares summed in float64. The matrix is never in memory as a whole.
+/// @param pairs pairs of a and b, each [rows, columns] @param between called every few hundred milliseconds; may throw
 double squaredNorm(std::span<const std::pair<at::Tensor, at::Tensor>> pairs, const std::function<void()>& between);
 
 } // namespace secateur::onednn

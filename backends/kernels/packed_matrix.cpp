@@ -15,9 +15,9 @@ namespace {
 
 using dnnl::memory;
 
-/// Number of input rows for which oneDNN chooses the layout. The layout hardly depends on this number.
+/// Number of input rows for which oneDNN chooses the layout. The choice hardly depends on it.
 constexpr std::int64_t typicalRows = 1024;
-/// Maximum number of shapes whose code is kept.
+/// Maximum number of shapes whose generated code is kept.
 constexpr std::size_t mostShapes = 512;
 
 memory::desc inputOf(std::int64_t rows, std::int64_t columns, memory::data_type type) {
@@ -34,8 +34,8 @@ struct Shape {
     auto operator<=>(const Shape&) const = default;
 };
 
-/// The product for a shape. Matrices of one shape share its code, because all layers of a model have the same few
-/// shapes, and generating code takes as long as multiplying some hundred rows.
+/// The product for a shape. Matrices of the same shape share its code. The layers of a model have few shapes, and
+/// generating code takes as long as multiplying several hundred rows.
 std::shared_ptr<const onednn::Product> productOf(const Shape& shape, const memory::desc& weights) {
     static std::mutex mutex;
     static std::map<Shape, std::shared_ptr<const onednn::Product>> products;

@@ -9,17 +9,17 @@ class Tensor;
 
 namespace secateur {
 
-/// A weight in oneDNN's fastest layout, on the CPU. Const calls may come from any thread.
+/// A weight in the layout that is fastest for oneDNN, on the CPU. Several threads may call const functions.
 class PackedMatrix {
 public:
-    /// @param weight [out, in], float32 or bfloat16, of any strides; it is copied
+    /// Copies a weight. @param weight [out, in], float32 or bfloat16, of any strides
     explicit PackedMatrix(const at::Tensor& weight);
     ~PackedMatrix();
     PackedMatrix(const PackedMatrix&) = delete;
     PackedMatrix& operator=(const PackedMatrix&) = delete;
 
-    /// result = input weight^T, or result += input weight^T if `adds`; summed in float32.
-    /// @param input [n, in] of the weight's type, contiguous
+    /// result = input weight^T, or result += input weight^T if `adds`. Sums are float32.
+    /// @param input [n, in], in the type of the weight, contiguous
     /// @param result [n, out] float32, contiguous
     void multiply(const at::Tensor& input, const at::Tensor& result, bool adds) const;
 

@@ -9,9 +9,9 @@
 
 namespace secateur {
 
-// Loops over all threads of the runtime. For sources only: pulls in ATen.
+// Loops over all threads of the runtime. Include this header in sources only, because it includes ATen.
 
-/// Calls body(task, scratch) for each task, in any order. Each thread has scratch memory for `floats` numbers.
+/// Calls body(task, scratch) for each task, in any order. Each thread has scratch memory for `floats` float32 numbers.
 template <typename Body>
 void forEachTask(std::int64_t tasks, std::int64_t floats, const Body& body) {
     std::atomic<std::int64_t> next = 0;
@@ -23,10 +23,10 @@ void forEachTask(std::int64_t tasks, std::int64_t floats, const Body& body) {
     });
 }
 
-/// Calls body(row) for each row of `width` numbers.
+/// Calls body(row) for each row. @param width number of elements of a row, which determines how rows are divided
 template <typename Body>
 void forEachRow(std::int64_t rows, std::int64_t width, const Body& body) {
-    constexpr std::int64_t grainNumbers = 1 << 14; // fewer numbers do not pay off for another thread
+    constexpr std::int64_t grainNumbers = 1 << 14; // smallest number of elements for which another thread pays off
     const std::int64_t grain = std::max<std::int64_t>(1, grainNumbers / std::max<std::int64_t>(1, width));
     at::parallel_for(0, rows, grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row)

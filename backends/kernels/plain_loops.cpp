@@ -10,13 +10,13 @@ namespace secateur {
 
 namespace {
 
-/// Converts to float32, unless it is float64.
+/// Converts to float32. float64 is unchanged.
 at::Tensor widened(const at::Tensor& x) {
     return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
 }
 
-/// Applies an activation function. Does not use at::gelu(): far below 0, its 1 + erf() and 1 + tanh() lose all digits
-/// by cancellation.
+/// Applies an activation function. at::gelu() is not used: far below 0, its terms 1 + erf() and 1 + tanh() lose all
+/// digits by cancellation.
 at::Tensor activated(const at::Tensor& x, Activation activation) {
     switch (activation) {
     case Activation::silu:
@@ -39,7 +39,7 @@ at::Tensor columnOf(std::span<const int> values, const c10::Device& device) {
     return column.to(device);
 }
 
-/// Repeats key or value heads, one for each query head.
+/// Repeats each key or value head for the query heads of its KV group.
 at::Tensor repeated(const at::Tensor& heads, std::int64_t count) {
     return heads.size(1) == count ? heads : heads.repeat_interleave(count / heads.size(1), 1);
 }

@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-// The loops are plain and short, so that the compiler vectorises them. It compiles a version for each instruction set,
-// and the loader chooses the best one for the processor.
+// The loops are simple and short, so that the compiler vectorises them. The compiler makes a version for each
+// instruction set, and the program loader chooses the best one for the processor.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define SECATEUR_PER_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -27,7 +27,7 @@ namespace secateur {
 namespace {
 
 float fromHalf(std::uint16_t half) {
-    // Shifts exponent and fraction into place; a power of two corrects the exponent's bias, for subnormals too.
+    // Shifts exponent and fraction into place. A power of two corrects the exponent's bias, also for subnormal numbers.
     constexpr float offset = 0x1p112F;
     const std::uint32_t magnitude = (half & 0x7fffU) << 13;
     const float finite = std::bit_cast<float>(magnitude) * offset;
@@ -75,8 +75,8 @@ void multiply(float* values, const float* by, std::int64_t count) {
         values[i] *= by[i];
 }
 
-/// Splits values into bfloat16 numbers high + low. @param values are replaced by the remainders, value - high @param
-/// low may be null
+/// Splits values into the sum of two bfloat16 numbers, high + low.
+/// @param values replaced by the remainders, value - high @param low may be null
 SECATEUR_PER_PROCESSOR
 void splitValues(float* values, float* rounded, std::uint16_t* high, std::uint16_t* low, std::int64_t count) {
 #pragma omp simd
@@ -92,8 +92,8 @@ void splitValues(float* values, float* rounded, std::uint16_t* high, std::uint16
         low[i] = toBfloat16(values[i]);
 }
 
-/// Sum of squares. Each lane adds 16 squares in float32; these partial sums are added in float64. This takes half the
-/// time of float64 alone; the relative error is about 1e-8.
+/// Sum of squares. Each lane adds 16 squares in float32. These partial sums are added in float64. This takes half the
+/// time of a sum in float64; the relative error is about 1e-8.
 SECATEUR_PER_PROCESSOR
 double squares(const float* values, std::int64_t count) {
     constexpr std::int64_t lanes = 32;
@@ -144,7 +144,7 @@ public:
     const at::Tensor& tensor() const { return m_tensor; }
     bool isBfloat16() const { return m_tensor.scalar_type() == at::kBFloat16; }
 
-    /// Adds some columns of a row to `sum`.
+    /// Adds the columns [begin, begin + count) of a row to `sum`.
     void addTo(float* sum, std::int64_t row, std::int64_t begin, std::int64_t count) const {
         const std::int64_t place = row * m_stride + begin;
         if (m_tensor.scalar_type() == at::kHalf)
@@ -249,7 +249,7 @@ Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t 
     const auto bits = [&](const at::Tensor& halves, std::int64_t place) {
         return halves.defined() ? static_cast<std::uint16_t*>(halves.data_ptr()) + place : nullptr;
     };
-    constexpr std::int64_t columnsAtOnce = 1024; // so many stay in the L1 cache from step to step
+    constexpr std::int64_t columnsAtOnce = 1024; // this many columns stay in the L1 cache between the steps
     const auto convert = [&](std::int64_t row, std::int64_t begin, std::int64_t count, float* values) {
         std::fill_n(values, count, 0.0F);
         const std::int64_t first = row / blockRows * blockRows * repeats + row % blockRows;

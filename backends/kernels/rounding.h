@@ -6,7 +6,7 @@
 
 namespace secateur {
 
-/// Kernels::rows for all precisions, in one pass over the source.
+/// Kernels::rows for all precisions. Reads the source once.
 Rows roundedRows(const at::Tensor& source, const at::Tensor& gain, std::int64_t blockRows, std::int64_t repeats,
                  Precision precision);
 

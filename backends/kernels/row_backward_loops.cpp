@@ -23,8 +23,8 @@ SECATEUR_INLINE void activateBackwardBy(Function function, const float* gate, co
 
 } // namespace
 
-// For y = w z + b with z = (x - m) r, where m is the mean of x (0 for RMSNorm) and 1 / r = sqrt(mean((x - m)^2) +
-// epsilon): dx = r (v - mean(v) - z mean(v z)) with v = w dy. For RMSNorm, mean(v) is left out.
+// The gradient of y = w z + b with z = (x - m) r. m is the mean of x (0 for RMSNorm), and 1 / r = sqrt(mean((x - m)^2)
+// + epsilon). With v = w dy, dx = r (v - mean(v) - z mean(v z)). For RMSNorm, mean(v) is left out.
 void normBackward(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result) {
     const NormStatistics statistics = normStatistics(x, norm, width);
     const auto numbers = static_cast<float>(width);

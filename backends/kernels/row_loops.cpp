@@ -114,7 +114,7 @@ ExponentialSum sumExponentials(const float* logits, std::int64_t count, std::int
         }
         const float base = result.largestCapped;
         const auto term = [=](std::int64_t i, std::int64_t some) {
-            __builtin_prefetch(block + i + logitBlock); // the next block, whose largest logit is searched next
+            __builtin_prefetch(block + i + logitBlock); // the next block, in which the largest logit is searched next
             const Vec logit = loadSome(block + i, some);
             return firstLanes(exponentialBelow((softcap > 0 ? capped(logit, softcap) : logit) - base), some);
         };

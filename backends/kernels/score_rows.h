@@ -34,7 +34,7 @@ SECATEUR_INLINE Range intersection(Range a, Range b) {
     return intersection(a, b.begin, b.end);
 }
 
-/// Applies the softcap, or a scale that is not positive, to the scores. Returns the scale that exponentials() still has
+/// Applies the softcap to the scores, or a scale that is not positive. Returns the scale that exponentials() still has
 /// to apply.
 [[maybe_unused]] float applyScale(const AttentionShape& shape, float* scores, std::int64_t count) {
     if (shape.softcap > 0) {
@@ -50,7 +50,7 @@ SECATEUR_INLINE Range intersection(Range a, Range b) {
     return 1;
 }
 
-/// Sets the scores [begin, end) of a row to minus infinity. The row has whole vectors.
+/// Sets the scores [begin, end) of a row to minus infinity. The row is padded to whole vectors.
 SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
     const Ints lane = laneNumbers();
     for (std::int64_t i = begin / lanes * lanes; i < end; i += lanes) {
@@ -61,7 +61,7 @@ SECATEUR_INLINE void hide(float* scores, std::int64_t begin, std::int64_t end) {
     }
 }
 
-/// Keys that at least one of `count` consecutive queries sees. @param first position of the first query
+/// The range of keys that at least one of `count` consecutive queries sees. @param first position of the first query
 SECATEUR_INLINE Range visibleKeys(const AttentionShape& shape, std::int64_t first, int count, std::int64_t keyEnd) {
     const std::int64_t last = first + count - 1;
     const std::int64_t window = shape.window;
@@ -69,19 +69,19 @@ SECATEUR_INLINE Range visibleKeys(const AttentionShape& shape, std::int64_t firs
     return {window > 0 ? greater(0, first - window + 1) : 0, smaller(after, keyEnd)};
 }
 
-/// Consecutive queries of a row, divided into tiles of tileRows.
+/// Consecutive queries of a row, divided into tiles of tileRows queries.
 struct QueryTiles {
     const AttentionShape& shape;
     std::int64_t first; ///< position of the first query
     int count;
-    std::int64_t keyEnd; ///< end of the row's keys
+    std::int64_t keyEnd; ///< end of the range of the row's keys
 
-    /// Keys that at least one of the queries [query, query + some) sees.
+    /// The range of keys that at least one of the queries [query, query + some) sees.
     Range visible(int query, int some) const { return visibleKeys(shape, first + query, some, keyEnd); }
     Range visible() const { return visible(0, count); }
-    /// Number of queries in the tile that begins with `query`.
+    /// Number of queries in the tile whose first query is `query`.
     int size(int query) const { return static_cast<int>(smaller(tileRows, count - query)); }
-    /// Keys that the tile with this query sees.
+    /// The range of keys that the tile beginning with `query` sees.
     Range keys(int query) const {
         const int begin = query / tileRows * tileRows;
         return visible(begin, size(begin));
@@ -105,7 +105,7 @@ SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Range keys, const Visi
 /// @param rows [keys, columns], `rowStride` from one key to the next
 [[maybe_unused]] void addRows(const QueryTiles& tiles, Range keys, const float* weights, std::int64_t stride,
                               const float* rows, std::int64_t rowStride, float* to, std::int64_t columns) {
-    constexpr std::int64_t run = 64; // keys whose rows stay in the L1 cache while all tiles read them
+    constexpr std::int64_t run = 64; // number of keys whose rows stay in the L1 cache while all tiles read them
     for (std::int64_t begin = keys.begin; begin < keys.end; begin += run)
         for (int query = 0; query < tiles.count; query += tileRows) {
             const Range seen = intersection(intersection(tiles.keys(query), keys), begin, begin + run);
@@ -119,12 +119,12 @@ SECATEUR_INLINE void forEachTile(const QueryTiles& tiles, Range keys, const Visi
         }
 }
 
-/// The state of a row's softmax over the keys so far. Exponentials are exp(score - largest).
+/// The state of the softmax of a row after the keys so far. Exponentials are exp(score - largest).
 struct SoftmaxRow {
     float largest = 0;
     float sum = 0;
-    float rescale = 1;  ///< factor for results of earlier keys, because `largest` changed
-    float weighted = 0; ///< sum of exponential times (score - largest), if wanted
+    float rescale = 1;  ///< factor for the results of earlier keys after `largest` changed
+    float weighted = 0; ///< sum of exponential times (score - largest), if requested
 };
 
 /// Continues a row's softmax: replaces scores by their exponentials. @param count a multiple of lanes

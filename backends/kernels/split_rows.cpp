@@ -30,7 +30,7 @@ struct Single {
     __m512 at(std::int64_t place, __mmask16 some) const { return _mm512_maskz_loadu_ps(some, numbers + place); }
 };
 
-/// Sums squares of vectors: a few vectors in float32, then these sums in float64.
+/// Sums squares of vectors. A few vectors are summed in float32, and these sums are added in float64.
 class Sum {
 public:
     void add(__m512 values) { m_some = _mm512_fmadd_ps(values, values, m_some); }

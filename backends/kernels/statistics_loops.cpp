@@ -60,7 +60,7 @@ SECATEUR_INLINE Vec magnitude(Vec v) {
     return reinterpret_cast<Vec>(reinterpret_cast<Words>(v) & 0x7fffffffU);
 }
 
-/// Adds `rows` rows at once, so that sums are loaded and stored once for all of them.
+/// Adds `rows` rows together, so that the sums are loaded and stored only once.
 template <int rows, typename Number>
 SECATEUR_INLINE void addSomeRows(const ColumnBlock& block, const Number* values) {
     std::int64_t i = 0;

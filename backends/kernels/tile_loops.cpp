@@ -27,7 +27,7 @@ SECATEUR_INLINE float sumOver(const float* e, Range keys) {
     return sum;
 }
 
-/// The feature shifted, if `shiftsBoth`, or shiftedLog (see AttentionFeature), over the visible keys.
+/// The feature `shifted` if `shiftsBoth`, otherwise shiftedLog (see AttentionFeature), over the visible keys.
 SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::int64_t seen, float factor, float epsilon,
                                      bool shiftsBoth) {
     const float added = shiftsBoth ? epsilon : 0;
@@ -36,7 +36,7 @@ SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::in
         const Vec a = load(e + i) * factor;
         sum -= (a + added) * logarithm(a + epsilon);
     }
-    // Keys that are not visible have a = 0. Their terms are subtracted here.
+    // Keys that are not visible have the probability 0. Their terms are subtracted here.
     const float ofNone = -added * logarithm(all(epsilon))[0];
     return sumOf(sum) - static_cast<float>(count - seen) * ofNone;
 }
@@ -45,7 +45,7 @@ SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::in
 
 namespace {
 
-/// Attention of a block of queries, one run of keys at a time.
+/// Attention of a block of queries, computed for one run of keys at a time.
 class BlockAttention {
 public:
     BlockAttention(const QueryBlock& block, const AttentionShape& shape, float* scratch)
@@ -124,7 +124,7 @@ private:
             store(context + i, load(context + i) * m_rows[query].rescale);
     }
 
-    /// @param e exponentials of the keys `all`; 0 for keys that are not `seen`
+    /// @param e exponentials of the keys in `all`; 0 for keys that are not in `seen`
     void sumFeatures(int query, const float* e, Range all, Range seen) const {
         const SoftmaxRow& row = m_rows[query];
         for (int i = 0; i < m_block.features.count; ++i) {
@@ -195,7 +195,7 @@ SECATEUR_INLINE void fetch(const float* from, std::int64_t count) {
         __builtin_prefetch(from + i, 0, 2);
 }
 
-/// Scores of one query, four keys at a time.
+/// Scores of one query for four keys at a time.
 SECATEUR_INLINE void scoreKeys(const float* query, const float* keys, std::int64_t count, std::int64_t columns,
                                float* scores) {
     std::int64_t key = 0;
@@ -253,7 +253,7 @@ void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* sc
     for (int head = 0; head < group.heads; ++head) {
         float* own = scores + head * scoreStride;
         const std::int64_t count = inVectors(group.count);
-        hide(own, group.count, count); // the scratch may hold NaN there
+        hide(own, group.count, count); // the scratch memory behind the scores may contain NaN
         const float scale = applyScale(shape, own, count);
         hide(own, group.count, count);
         const SoftmaxRow row = exponentials({-__builtin_inff(), 0, 1, 0}, scale, own, count);

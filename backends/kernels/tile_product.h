@@ -2,14 +2,14 @@
 
 #include "backends/kernels/loop_table.h"
 
-// Products of small matrices, tile by tile, with sums in registers.
+// Products of small matrices, computed tile by tile with sums in registers.
 
 namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
 constexpr std::int64_t blockKeys = VectorLoops::blockKeys;
-/// Stride between rows of scores: no power of two, so that rows do not map to the same cache sets.
+/// Distance between rows of scores. It is not a power of two, so that rows do not map to the same cache sets.
 constexpr std::int64_t strideOf(std::int64_t scores) {
     return scores + lanes;
 }
@@ -18,8 +18,8 @@ constexpr std::int64_t strideOf(std::int64_t scores) {
 /// so long sums, computed in blocks of `depth` terms, round less than one after the other.
 struct Product {
     const float* a;
-    std::int64_t aStride; ///< from row to row
-    std::int64_t aStep;   ///< from column to column
+    std::int64_t aStride; ///< distance between rows of a
+    std::int64_t aStep;   ///< distance between columns of a
     const float* b;
     std::int64_t bStride;
     std::int64_t depth;
@@ -91,7 +91,7 @@ SECATEUR_INLINE void multiply(int rows, int vectors, const Product& product) {
     }
 }
 
-/// Multiplies columns in several passes with about equally many vectors each. @param columns a multiple of lanes
+/// Multiplies columns in several passes that have about the same number of vectors. @param columns a multiple of lanes
 [[maybe_unused]] void multiplyColumns(int rows, Product product, std::int64_t columns) {
     int left = static_cast<int>(columns / lanes);
     for (int passes = (left + tileVectors - 1) / tileVectors; passes > 0; --passes) {

@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    /// Computes contributions in float32. Sums magnitudes while the products are in the L1 cache.
+    /// Computes contributions in float32. Sums their magnitudes while the products are in the L1 cache.
     static at::Tensor contributionsOfFloats(const at::Tensor& context, const at::Tensor& weights) {
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);
@@ -119,7 +119,7 @@ private:
         at::Tensor result = at::empty({context.size(0), context.size(1), heads}, at::kDouble);
         const std::int64_t blocks = blocksOf(tokens, blockTokens);
         forEachTask(blocks * heads, 0, [&](std::int64_t task, float*) {
-            const std::int64_t head = task % heads; // the heads take turns on the same tokens, which stay in the cache
+            const std::int64_t head = task % heads; // the heads of the same tokens follow one another
             const std::int64_t first = task / heads * blockTokens;
             MagnitudeBlock block;
             block.vectors = own.data_ptr<float>() + (first * heads + head) * depth;
@@ -135,8 +135,8 @@ private:
         return result;
     }
 
-    /// Computes contributions in bfloat16 by oneDNN. A task is one head for a few tokens, so that the products stay in
-    /// the thread's cache until they are summed.
+    /// Computes contributions in bfloat16 by oneDNN. A task is one head for a few tokens. The products then stay in the
+    /// thread's cache until they are summed.
     static at::Tensor contributionsOfHalves(const at::Tensor& context, const at::Tensor& weights) {
         const std::int64_t tokens = context.size(0) * context.size(1);
         const std::int64_t heads = weights.size(0);

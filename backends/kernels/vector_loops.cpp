@@ -24,7 +24,7 @@ std::int64_t padded(const VectorLoops& loops, std::int64_t count) {
 std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t runKeys) {
     const std::int64_t columns = padded(loops, shape.headDim);
     const std::int64_t scores = VectorLoops::blockKeys + loops.lanes;
-    std::int64_t group = 0; // the largest
+    std::int64_t group = 0; // number of query heads of the largest KV group
     for (int i = 0; i < shape.kvHeads; ++i)
         group = std::max<std::int64_t>(group, shape.groupHeads(i));
     const std::int64_t ofBlock = VectorLoops::blockQueries * (runKeys + loops.lanes + columns);
@@ -32,7 +32,7 @@ std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape
     return ofBlock > ofGroup ? ofBlock : ofGroup;
 }
 
-// The layout is that of GroupAttentionBackward (attention_backward_loops.cpp).
+// The layout of the scratch memory is that of GroupAttentionBackward (attention_backward_loops.cpp).
 std::int64_t groupBackwardFloats(const VectorLoops& loops, const AttentionShape& shape, std::int64_t count) {
     const std::int64_t columns = padded(loops, shape.headDim);
     const std::int64_t keys = (count + loops.panelKeys - 1) / loops.panelKeys * loops.panelKeys;

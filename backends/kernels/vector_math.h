@@ -10,10 +10,11 @@ namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// exp(x) for x up to 88.37 or NaN, with a relative error of 1e-7; 0 below -87.3, because subnormal results are slow.
+/// exp(x) for x up to 88.37 or NaN, with a relative error of 1e-7. It is 0 for x below -87.3, because subnormal results
+/// are slow.
 SECATEUR_INLINE Vec exponentialBelow(Vec x) {
     constexpr float least = -87.336544F;
-    constexpr float shift = 0x1.8p23F; // adding it moves the nearest integer into the lowest bits
+    constexpr float shift = 0x1.8p23F; // adding this number moves the nearest integer into the lowest bits
     const Vec shifted = x * 1.442695041F + shift;
     const Vec power = shifted - shift;
     const Vec rest = x - power * 0.693359375F - power * -2.12194440e-4F;
@@ -31,14 +32,14 @@ SECATEUR_INLINE Vec exponentialBelow(Vec x) {
 #endif
 }
 
-/// exp(x); for x above 88.37, exp(88.37).
+/// exp(x). For x above 88.37 it is exp(88.37).
 SECATEUR_INLINE Vec exponential(Vec x) {
     constexpr float most = 88.37F;
     return exponentialBelow(x > most ? all(most) : x);
 }
 
-/// tanh(x) with a relative error of less than 4e-7, also near 0: a fitted quotient of polynomials, for x limited to
-/// [-9, 9].
+/// tanh(x) with a relative error of less than 4e-7, also near 0. It is a fitted quotient of polynomials; x is limited
+/// to [-9, 9].
 SECATEUR_INLINE Vec hyperbolicTangent(Vec x) {
     constexpr float most = 9;
     Vec within = x > most ? all(most) : x;
@@ -58,9 +59,9 @@ SECATEUR_INLINE Vec hyperbolicTangent(Vec x) {
     return above * within / below;
 }
 
-/// The distribution function of the normal distribution, with a relative error of less than 1e-6 for x above -5, and up
-/// to 4e-6 below. For negative x it is, with z = |x| / sqrt 2, exp(-z^2) times a polynomial in 1 / (1 + z / 3) that was
-/// fitted to exp(z^2) erfc(z) / 2.
+/// The distribution function of the normal distribution. Its relative error is less than 1e-6 for x above -5, and up to
+/// 4e-6 below. For negative x, with z = |x| / sqrt 2, it is exp(-z^2) times a polynomial in 1 / (1 + z / 3). The
+/// polynomial was fitted to exp(z^2) erfc(z) / 2.
 SECATEUR_INLINE Vec normalBelow(Vec x) {
     const Vec magnitude = x < 0.0F ? -x : x;
     const Vec t = 1.0F / (1.0F + magnitude * 0.2357022604F);
@@ -78,11 +79,11 @@ SECATEUR_INLINE Vec normalBelow(Vec x) {
     return x < 0.0F ? tail : 1.0F - tail;
 }
 
-/// ln x for positive, normal x, with a relative error of 1e-7.
+/// ln x for positive x that are not subnormal, with a relative error of 1e-7.
 SECATEUR_INLINE Vec logarithm(Vec x) {
     const Words bits = reinterpret_cast<Words>(x);
     Vec power = __builtin_convertvector(reinterpret_cast<Ints>(bits >> 23) - 127, Vec);
-    Vec rest = reinterpret_cast<Vec>((bits & 0x7fffffU) | 0x3f800000U); // 1 to 2
+    Vec rest = reinterpret_cast<Vec>((bits & 0x7fffffU) | 0x3f800000U); // in the range from 1 to 2
     const Ints isLarge = rest > 1.41421356F;
     rest = isLarge ? rest * 0.5F : rest;
     power = isLarge ? power + 1.0F : power;

@@ -9,7 +9,7 @@ namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 namespace {
 
-/// Calls body(place, count) for each vector of a row; only the last one may have fewer than `lanes` numbers.
+/// Calls body(place, count) for each vector of a row. Only the last vector may have fewer than `lanes` elements.
 template <typename Body>
 SECATEUR_INLINE void forEachVector(std::int64_t width, const Body& body) {
     std::int64_t i = 0;
@@ -19,8 +19,8 @@ SECATEUR_INLINE void forEachVector(std::int64_t width, const Body& body) {
         body(i, width - i);
 }
 
-/// The sum of term(place, count) over the vectors of a row. Has four independent partial sums, because an addition to a
-/// sum waits for the previous one.
+/// The sum of term(place, count) over the vectors of a row. It uses four independent partial sums, because each
+/// addition to a sum waits for the previous one.
 template <typename Term>
 SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     Vec sums[4]{};
@@ -36,7 +36,7 @@ SECATEUR_INLINE float sumOfVectors(std::int64_t width, const Term& term) {
     return sumOf((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-/// Prefetches memory. Loops with much computation between loads would otherwise wait for memory.
+/// Prefetches memory, for loops that compute much between loads and would otherwise wait for memory.
 SECATEUR_INLINE void fetchAhead(const float* from) {
     __builtin_prefetch(from + 512);
 }
@@ -45,7 +45,7 @@ SECATEUR_INLINE Vec firstLanes(Vec value, std::int64_t count) {
     return laneNumbers() < static_cast<std::int32_t>(count) ? value : Vec{};
 }
 
-/// The numbers by which a norm maps a row: subtracts `mean`, then multiplies by `scale`.
+/// The two numbers with which a norm maps a row: it subtracts `mean` and multiplies by `scale`.
 struct NormStatistics {
     float mean;
     float scale;
@@ -64,7 +64,7 @@ SECATEUR_INLINE NormStatistics normStatistics(const float* x, const NormValues& 
     return {mean, 1.0F / __builtin_sqrtf(squares / numbers + static_cast<float>(values.epsilon))};
 }
 
-/// Rotates a head by its angles, or by their negatives.
+/// Rotates a head by its angles, or by the negative angles if `inverse`.
 template <bool inverse>
 SECATEUR_INLINE void rotateBy(const float* cosines, const float* sines, int dims, float* head) {
     float* other = head + dims / 2;
@@ -82,7 +82,8 @@ SECATEUR_INLINE Vec sigmoid(Vec x) {
     return 1.0F / (1.0F + exponential(-x));
 }
 
-/// Value and derivative of an activation function. If one of them is not used, inlining removes its computation.
+/// The value and the derivative of an activation function. If only one of them is used, inlining removes the
+/// computation of the other.
 struct ValueAndDerivative {
     Vec value;
     Vec derivative;
@@ -92,7 +93,7 @@ struct Silu {
     SECATEUR_INLINE ValueAndDerivative operator()(Vec x) const {
         const Vec share = sigmoid(x);
         const Vec bend = x * share * (1.0F - share);
-        return {x * share, share + (x < -100.0F ? Vec{} : bend)}; // bend tends to 0, but exponential() is limited
+        return {x * share, share + (x < -100.0F ? Vec{} : bend)}; // bend tends to 0 there, but exponential() is limited
     }
 };
 

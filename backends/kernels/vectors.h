@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <utility>
 
-// Vectors of float32 of the widest size that the instruction set has. Sources that include this header are compiled
-// once for each instruction set, each time with another SECATEUR_INSTRUCTION_SET. All their definitions are in the
-// namespace of that name, or in unnamed ones. They include no standard headers with inline functions: the linker keeps
-// only one copy of such a function, perhaps with instructions that not every processor has.
+// Vectors of float32 of the widest size that the instruction set supports. Sources that include this header are
+// compiled once for each instruction set, each time with another SECATEUR_INSTRUCTION_SET. All their definitions are in
+// a namespace of this name, or in unnamed namespaces. They must not include standard headers with inline functions: the
+// linker keeps only one copy of such a function, which may contain instructions that not every processor has.
 #ifndef SECATEUR_INSTRUCTION_SET
 #define SECATEUR_INSTRUCTION_SET generic
 #endif
@@ -50,7 +50,7 @@ SECATEUR_INLINE void store(float* to, Vec value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
 
-/// Loads the first `count` numbers; the other lanes are 0.
+/// Loads the first `count` numbers. The other lanes are 0.
 SECATEUR_INLINE Vec loadSome(const float* from, std::int64_t count) {
     if (count >= lanes)
         return load(from);
@@ -84,7 +84,7 @@ SECATEUR_INLINE void storeSome(std::uint16_t* to, Vec value, std::int64_t count)
         to[lane] = halves[lane];
 }
 
-/// The larger of each pair; returns b if a is NaN.
+/// The larger number of each pair; b if a is NaN.
 SECATEUR_INLINE Vec larger(Vec a, Vec b) {
     return a > b ? a : b;
 }
@@ -96,7 +96,7 @@ SECATEUR_INLINE void exchangePair(Vec& a, Vec& b, std::integer_sequence<int, lan
     a = low;
 }
 
-/// One step of a transposition: exchanges blocks of step x step across the diagonal.
+/// One step of a transposition. It exchanges blocks of step x step elements across the diagonal.
 template <int step>
 SECATEUR_INLINE void exchange(Vec (&rows)[lanes]) {
 #pragma GCC unroll 16
@@ -115,7 +115,7 @@ SECATEUR_INLINE void transpose(Vec (&rows)[lanes]) {
         exchange<8>(rows);
 }
 
-/// The sum of all lanes, always added in the same order.
+/// The sum of all lanes. The order of the additions is always the same.
 SECATEUR_INLINE float sumOf(Vec v) {
 #if defined(__AVX512F__)
     v += __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);

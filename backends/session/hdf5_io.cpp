@@ -15,10 +15,11 @@ namespace {
 
 static_assert(std::is_same_v<hid_t, std::int64_t>);
 
-/// HDF5 keeps attributes in headers of 64 kB. An attribute with more elements than this means a damaged file.
+/// Maximum number of elements of an attribute. HDF5 stores attributes in headers of 64 kB, so more elements mean a
+/// damaged file.
 constexpr hsize_t mostAttributeElements = 1 << 20;
 constexpr std::size_t mostTextBytes = 1 << 24;
-/// Maximum size of a dataset: 512 MB of doubles, ten times a neuron metric of the largest models.
+/// Maximum number of cells of a dataset. It is 512 MB of doubles, ten times a neuron metric of the largest models.
 constexpr std::size_t mostCells = std::size_t{1} << 26;
 
 std::int64_t check(std::int64_t result, std::string_view what, const std::string& place) {
@@ -27,8 +28,8 @@ std::int64_t check(std::int64_t result, std::string_view what, const std::string
     return result;
 }
 
-/// Turns off two defaults of HDF5: printing its error stack (a setting of each thread), and loading unknown filters
-/// from a folder named in the environment.
+/// Disables two default behaviours of HDF5: printing its error stack (a setting of each thread), and loading unknown
+/// filters from a folder that the environment names.
 void silence() {
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     H5PLset_loading_state(0);
@@ -41,7 +42,7 @@ Handle inMemory() {
     return access;
 }
 
-/// A new name for a file in memory, because HDF5 treats open files of the same name as one file, also in memory.
+/// A new name for a file in memory. HDF5 treats open files of the same name as one file, even in memory.
 std::string unusedName() {
     static std::atomic<unsigned> count = 0;
     return fmt::format("session {}", count++);
@@ -146,7 +147,7 @@ Handle openImage(std::span<const std::byte> bytes) {
         throw Error("is not an HDF5 file");
     silence();
     const Handle access = inMemory();
-    // HDF5 copies the bytes; the parameter is not const only because other drivers do not copy.
+    // HDF5 copies the bytes. The parameter is not const only because other drivers do not copy.
     check(H5Pset_file_image(access.id(), const_cast<std::byte*>(bytes.data()), bytes.size()), "be read", {});
     const hid_t file = H5Fopen(unusedName().c_str(), H5F_ACC_RDWR, access.id());
     if (file < 0)
@@ -171,7 +172,7 @@ Handle group(const Handle& parent, const std::string& name) {
 
 namespace {
 
-/// Refuses soft and external links, which may lead to other files.
+/// Rejects soft and external links, which may lead to other files.
 void checkLiesHere(const Handle& parent, const std::string& name) {
     H5L_info_t info{};
     check(H5Lget_info(parent.id(), name.c_str(), &info, H5P_DEFAULT), "be read", name);
@@ -313,15 +314,15 @@ Handle writeMatrix(const Handle& parent, const std::string& name, const Matrix& 
 
 namespace {
 
-/// Refuses external storage: HDF5 would open other files.
+/// Rejects external storage, for which HDF5 would open other files.
 void checkHoldsItsNumbers(const Handle& creation) {
     if (H5Pget_layout(creation.id()) == H5D_VIRTUAL || H5Pget_external_count(creation.id()) != 0)
         throw Error("keeps its numbers in another file, which no session does");
 }
 
-/// Whether the stored data can contain `cells` cells; checked before memory is allocated for them.
+/// Whether the stored data can contain `cells` cells. It is checked before memory is allocated for them.
 bool areStored(const Handle& dataset, const Handle& creation, std::size_t cells) {
-    constexpr hsize_t mostCompression = 1032; // of deflate
+    constexpr hsize_t mostCompression = 1032; // largest compression ratio of deflate
     const Handle type(H5Dget_type(dataset.id()), H5Tclose);
     const hsize_t bytes = H5Dget_storage_size(dataset.id());
     const hsize_t room = H5Pget_nfilters(creation.id()) > 0 ? bytes * mostCompression : bytes;

@@ -18,7 +18,7 @@ Handle listTextType() {
     return type;
 }
 
-/// Writes a dataset; replaces an existing one. @param stored type in the file @param given type of `values`
+/// Writes a dataset, and replaces an existing one. @param stored type in the file @param given type of `values`
 Handle writeDataset(const Handle& group, const std::string& name, hid_t stored, hid_t given,
                     const std::vector<hsize_t>& extents, const void* values) {
     if (exists(group, name))
@@ -36,7 +36,7 @@ Handle writeDataset(const Handle& group, const std::string& name, hid_t stored, 
     return dataset;
 }
 
-/// The length of a list. @throws Error if its cells have another class of types, or are not all stored in the file
+/// The length of a list. @throws Error if its elements have another kind of type, or not all of them are in the file
 std::size_t lengthOf(const Handle& dataset, H5T_class_t kind, const char* cells) {
     const Handle type(H5Dget_type(dataset.id()), H5Tclose);
     const bool isList = kind != H5T_STRING || H5Tis_variable_str(type.id()) > 0;

@@ -9,20 +9,20 @@
 
 namespace secateur::hdf5 {
 
-// Datasets of one dimension, for lists that are too long for attributes. Reading a dataset that claims to be larger
-// than the file throws an Error that names it, before memory is allocated.
+// Datasets of one dimension, for lists that are too long for attributes. If a dataset claims to be larger than the
+// file, reading throws an Error that names it, before memory is allocated.
 
-/// int64 [n]
+/// Writes a list as int64 [n].
 Handle writeIntegerList(const Handle& group, const std::string& name, const std::vector<std::int64_t>& values);
-/// float64 [n]
+/// Writes a list as float64 [n].
 Handle writeNumberList(const Handle& group, const std::string& name, const std::vector<double>& values);
-/// UTF-8, of variable length, [n]
+/// Writes a list of texts as UTF-8 of variable length, [n].
 Handle writeTextList(const Handle& group, const std::string& name, const std::vector<std::string>& texts);
-/// uint8 [rows, values / rows], or [values] if `flat`; with an attribute `meaning`.
+/// Writes uint8 [rows, values / rows], or [values] if `flat`, with an attribute `meaning`.
 Handle writeMarks(const Handle& group, const std::string& name, const std::vector<std::uint8_t>& values,
                   std::size_t rows, bool flat, const std::string& meaning);
 
-/// The next free number in a group whose members are named by numbers.
+/// The next unused number in a group whose members have numbers as names.
 std::string nextNumber(const Handle& group);
 
 std::vector<std::int64_t> readIntegerList(const Handle& group, const std::string& name);

@@ -23,7 +23,7 @@ using MaskJson = nlohmann::json;
 
 constexpr std::size_t longestMask = 32'000'000;
 constexpr std::int64_t maskVersion = 1;
-constexpr std::int64_t latest = 999; ///< largest number that can be a version
+constexpr std::int64_t latest = 999; ///< largest number that a version can have
 
 void checkVersion(const JsonObject& file) {
     constexpr const char* key = "secateur_mask";
@@ -63,7 +63,7 @@ JsonObject modelObject(const JsonObject& file) {
     return std::move(*model);
 }
 
-/// Reads the model of the mask. @throws Error if the open model has another structure
+/// Reads the fields about the mask's model. @throws Error if the open model has another structure
 void readModel(const JsonObject& file, const ModelSpec& spec, MaskRecord& record) {
     const JsonObject model = modelObject(file);
     const std::string architecture = required(model, "architecture");
@@ -77,7 +77,7 @@ void readModel(const JsonObject& file, const ModelSpec& spec, MaskRecord& record
     record.fingerprint = model.text("fingerprint").value_or("");
 }
 
-/// Whether a unit is dropped: "drop" is the only value of its field.
+/// Whether a unit is dropped. The only allowed value of its field is "drop".
 bool dropped(const JsonObject& entry, const char* part) {
     const auto text = entry.text(part);
     if (text && *text != "drop")
@@ -105,7 +105,7 @@ double readAlpha(const JsonObject& entry, AttentionCut attention) {
     return alpha.value_or(1);
 }
 
-/// Cuts the units that a field lists. @param one name of such a unit: "head"
+/// Cuts the units that a field lists. @param one name of a single unit: "head"
 void cut(const JsonObject& entry, const char* key, int layer, const char* one, std::vector<bool>& marks) {
     const auto ranges = entry.ranges(key);
     if (!ranges)
@@ -145,7 +145,7 @@ LayerMask readLayer(const JsonObject& entry, int index, LayerMask layer) {
     return layer;
 }
 
-/// The layer of an entry. @throws Error if it was listed before
+/// Reads the layer of an entry. @throws Error if another entry has the same layer
 int readIndex(const JsonObject& entry, std::vector<bool>& listed) {
     const auto number = entry.integer("layer", 0, std::ssize(listed) - 1);
     if (!number)
@@ -185,7 +185,7 @@ PruningMask readMaskLayers(const JsonObject& file, const ModelSpec& spec) {
     return mask;
 }
 
-/// A number of units, or a text such as "12.5%".
+/// Reads a budget: a number of units, or a text such as "12.5%".
 std::optional<Budget> readBudget(const JsonObject& provenance) {
     constexpr const char* key = "budget";
     if (!provenance.isSet(key))
@@ -203,11 +203,11 @@ std::optional<Budget> readBudget(const JsonObject& provenance) {
     }
     if (!std::isfinite(budget.amount) || budget.amount < 0)
         provenance.refuse(key, fmt::format("expected a number from 0, found {}", budget.amount));
-    budget.amount = std::abs(budget.amount); // -0 is 0
+    budget.amount = std::abs(budget.amount); // turns -0 into 0
     return budget;
 }
 
-/// JSON text of a number; null if it is not finite.
+/// A number as JSON; null if it is not finite.
 std::string numberJson(double value) {
     return std::isfinite(value) ? exactly(value) : "null";
 }
@@ -276,7 +276,7 @@ std::string cutHeads(const std::vector<bool>& heads) {
     return join(parts, ", ");
 }
 
-/// "[0, 31], 77"
+/// Indices and ranges of cut neurons: "[0, 31], 77".
 std::string cutNeurons(const std::vector<bool>& neurons) {
     std::vector<std::string> parts;
     for (std::size_t begin = 0, end = 0; begin < neurons.size(); begin = end + 1) {
@@ -323,7 +323,7 @@ std::string budgetJson(const std::optional<Budget>& budget) {
     return budget->isPercentage ? quoted(amount + "%") : amount;
 }
 
-/// The field "history" with one line per cut; empty for masks without a history.
+/// The field "history", with one line for each cut. Empty for masks without a history.
 std::string historyField(const std::optional<PruneHistory>& history) {
     return history ? ",\n    \"history\": " + historyJson(*history) : "";
 }

@@ -73,7 +73,7 @@ std::vector<std::int64_t> readCounts(const Handle& group, const char* name, std:
     return values;
 }
 
-/// Reads indices of windows or pages, which must be strictly increasing.
+/// Reads indices of windows or pages. They must be strictly increasing.
 std::vector<std::int64_t> readPlaces(const Handle& group, const char* name, std::size_t length, std::int64_t end) {
     std::vector<std::int64_t> places = readCounts(group, name, 0, length);
     for (std::size_t i = 0; i < places.size(); ++i)
@@ -200,7 +200,7 @@ Evaluation readDescription(const Handle& group) {
     return evaluation;
 }
 
-/// Reads the runs of one kind, each of which has a group.
+/// Reads the runs of one kind. Each run has a group.
 template <typename Read>
 auto readNumbered(const Handle& group, const std::string& place, const std::string& kind, Read read) {
     std::vector<decltype(read(group))> runs;
@@ -222,7 +222,7 @@ void writeNumbered(const Handle& group, const char* kind, const std::vector<Run>
         write(hdf5::group(all, std::to_string(i)), runs[i]);
 }
 
-/// @param place of the group, for messages
+/// @param place path of the group, for error messages
 Evaluation readEvaluation(const Handle& group, const std::string& place) {
     Evaluation evaluation = reading(place, [&] { return readDescription(group); });
     if (hdf5::exists(group, "text"))

@@ -33,7 +33,7 @@ using hdf5::Handle;
 constexpr std::int64_t sessionVersion = 4;
 constexpr const char* format = "secateur-session";
 
-/// The lock for all use of HDF5, which as packaged is not thread-safe.
+/// The lock for all use of HDF5, because the HDF5 of Linux distributions is not thread-safe.
 std::mutex& library() {
     static std::mutex mutex;
     return mutex;
@@ -47,7 +47,7 @@ std::string formatText(const Handle& file) {
     }
 }
 
-/// The version of a session. @throws Error if it is no session or too new
+/// The version of a session. @throws Error if the file is not a session, or its version is too new
 std::int64_t versionOf(const Handle& file) {
     if (formatText(file) != format)
         throw Error("is an HDF5 file, but not a Secateur session");
@@ -124,7 +124,7 @@ void checkIsOf(const ModelCard& wanted, const ModelCard& stored) {
                     {}, "Write to another file");
 }
 
-/// The bytes of a file, after fitting the slope of its prediction again.
+/// The bytes of a file, after the slope of its prediction was fitted again.
 std::string withSlope(const Handle& file) {
     if (hdf5::exists(file, "prediction"))
         writeSlope(file, read(file));
@@ -152,12 +152,12 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
     return withSlope(file);
 }
 
-/// Runs work that passes a file's bytes to HDF5: in this process if the bytes have a valid seal, else in a child
-/// process, because HDF5 may crash.
+/// Runs a function that passes the bytes of a file to HDF5, which may crash on them. If the bytes have a valid seal, it
+/// runs in this process, otherwise in a child process.
 std::string inSafety(const MappedFile& file, const std::function<std::string()>& work) {
     if (isSealed(file.bytes()) || !hdf5::looksLikeHdf5(file.bytes()))
-        return work(); // files in other formats are refused before HDF5 sees them
-    // HDF5 may loop on a damaged file; an intact one is read at hundreds of megabytes per second.
+        return work(); // files of other formats are rejected before HDF5 reads them
+    // HDF5 may loop endlessly on a damaged file. It reads intact files at hundreds of megabytes per second.
     const std::size_t size = file.bytes().size();
     const auto seconds = static_cast<unsigned>(1 + (size >> 23));
     if (auto bytes = runIsolated(work, seconds, (std::size_t{1} << 31) + 8 * size))
@@ -201,7 +201,7 @@ Session readSession(const MappedFile& file) {
         if (isSealed(file.bytes()))
             return read(hdf5::openImage(file.bytes()));
         // A file without a valid seal is read in a child process. The child returns the session as a file that it wrote
-        // itself, which is safe to open here.
+        // itself, which this process can open safely.
         const std::string copy = inSafety(file, [&] { return newSession(read(hdf5::openImage(file.bytes()))); });
         return read(hdf5::openImage(std::as_bytes(std::span(copy))));
     });

@@ -8,26 +8,28 @@ namespace secateur {
 
 class MappedFile;
 
-// Sessions as HDF5 files (resources/manual/formats.md, Session): self-describing, readable with h5py alone.
-// Thread-safe. A file that another program wrote or changed is read in a child process, since HDF5 may crash on a
+// Sessions as HDF5 files (resources/manual/formats.md, Session). They are self-describing and can be read with h5py.
+// Thread-safe. A file that another program wrote or changed is read in a child process, because HDF5 may crash on a
 // damaged file.
 
-/// Whether a path names a session: by its extension, even if the file is missing or damaged; else by the file's first
-/// bytes.
+/// Whether a path names a session. This is decided by its extension, even if the file is missing or damaged, and
+/// otherwise by the first bytes of the file.
 bool isSession(const std::string& path);
 
-/// Reads a whole session. For metrics that this version does not know, takes title and other facts from the session.
+/// Reads a whole session. The title and other facts of metrics that this version does not know are taken from the
+/// session.
 /// @throws Error if the file is not a complete session of this version or an older one
 Session readSession(const std::string& path);
 Session readSession(const MappedFile& file);
 
-/// Writes a new file beside `path` and renames it; replaces an existing file. Waits while another process writes.
+/// Writes a session under a temporary name and renames it, replacing an existing file. Waits while another process
+/// writes.
 /// @throws Error
 void writeSession(const Session& session, const std::string& path);
 
-/// Adds results, masks, evaluations, prediction and view to a session file of the same model, or writes a new file.
-/// Keeps all other data of the file. Waits while another process writes.
-/// @throws Error if the file is of another model (both are named), is no session, or stays locked
+/// Adds results, masks, evaluations, prediction and view to a session file of the same model. Writes a new file if
+/// there is none. All other data of the file are kept. Waits while another process writes.
+/// @throws Error if the file belongs to another model (the message names both), is not a session, or stays locked
 void addToSession(const Session& additions, const std::string& path);
 
 /// Whether there is a file to add to; an empty one counts as none.

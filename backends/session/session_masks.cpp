@@ -26,7 +26,7 @@ namespace {
 using hdf5::Handle;
 
 constexpr std::uint8_t noCell = 255;
-/// Maximum number of heads and neurons, far above all models. A mask has a bit for each.
+/// Maximum number of heads and neurons, far above all models. A mask stores a bit for each.
 constexpr std::int64_t mostCells = std::int64_t{1} << 28;
 
 std::size_t widest(const PruningMask& mask, std::vector<bool> LayerMask::*marks) {
@@ -36,7 +36,7 @@ std::size_t widest(const PruningMask& mask, std::vector<bool> LayerMask::*marks)
     return most;
 }
 
-/// Writes for each head or neuron whether a mask keeps it, [layers, widest layer].
+/// Writes whether a mask keeps each head or neuron, [layers, largest number per layer].
 void writeCells(const Handle& group, const char* name, const PruningMask& mask, std::vector<bool> LayerMask::*marks) {
     const std::size_t columns = widest(mask, marks);
     const auto layers = static_cast<std::size_t>(mask.layerCount());
@@ -103,7 +103,7 @@ std::string unitText(const Gate& gate) {
     return gate.of == Gate::Of::head ? fmt::format("{} {}", text, gate.head) : text;
 }
 
-/// Reads an index. @throws Error if the text is not an integer from 0 to below `end`
+/// Reads an index. @throws Error if the text is not an integer from 0 to end - 1
 int indexOf(const std::string& text, int end, const std::string& unit) {
     int index = -1;
     const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), index);

@@ -15,12 +15,12 @@ namespace {
 
 using hdf5::Handle;
 
-/// A number of a model or a layer, with its name in the file.
+/// A numeric field of a model or a layer, with its name in the file.
 template <typename Owner, typename Value>
 struct Field {
     const char* name;
     Value& (*get)(Owner&);
-    std::int64_t since = 1; ///< first version of the format with this field
+    std::int64_t since = 1; ///< first version of the format that has this field
 };
 
 #define FIELD(Owner, Value, name, member, ...)                                                                         \
@@ -84,7 +84,7 @@ constexpr std::array normPlaceNames{"before", "around", "parallel", "after"};
 constexpr std::array positionNames{"rotary", "learned"};
 constexpr std::array activationNames{"silu", "gelu_tanh", "gelu_erf", "relu"};
 
-/// The value of an enumeration that is stored as a name. @param names in the order of the declaration
+/// Reads the value of an enumeration, which is stored as a name. @param names in the order of the declaration
 template <typename Enum, std::size_t count>
 Enum fromName(const std::array<const char*, count>& names, const std::string& text, const std::string& field) {
     const auto found = std::find(names.begin(), names.end(), text);
@@ -131,7 +131,7 @@ int smallCount(std::int64_t value, const std::string& name, std::int64_t most = 
     return static_cast<int>(value);
 }
 
-/// Fills in fields that version 1 did not have. All models of version 1 had rotary positions as in llama.
+/// Sets fields that version 1 did not have. All models of version 1 had rotary positions as in Llama.
 void completeFirstVersion(const Handle& group, std::vector<LayerSpec>& layers) {
     const auto biases = sized(hdf5::readIntegers(group, "mlp_bias"), layers.size(), "mlp_bias");
     for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -142,7 +142,7 @@ void completeFirstVersion(const Handle& group, std::vector<LayerSpec>& layers) {
     }
 }
 
-/// @param version of the file
+/// @param version version of the session format
 std::vector<LayerSpec> readLayerSpecs(const Handle& group, std::int64_t version) {
     const int count = smallCount(hdf5::readInteger(group, "layers"), "layers", mostLayers);
     std::vector<LayerSpec> layers(static_cast<std::size_t>(count));
@@ -172,7 +172,7 @@ std::vector<LayerSpec> readLayerSpecs(const Handle& group, std::int64_t version)
          });
     for (std::size_t i = 0; i < layers.size(); ++i)
         if (layers[i].stored == static_cast<int>(i))
-            layers[i].stored = -1; // its own
+            layers[i].stored = -1; // -1 = the layer has weights of its own
     if (version < 2)
         completeFirstVersion(group, layers);
     return layers;

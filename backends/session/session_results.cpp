@@ -35,7 +35,7 @@ Enum readName(const std::array<Enum, count>& known, const Handle& dataset, const
     return *found;
 }
 
-/// A metric that this version does not know: a row of the metric table, rebuilt from the session.
+/// A metric that this version does not know: a row of the metric table, made from the session.
 struct ForeignMetric {
     std::string id;
     std::string title;
@@ -46,7 +46,7 @@ struct ForeignMetric {
     MetricInfo info{};
 };
 
-/// The rebuilt row of a metric. It lives until the program ends, because results point to the row of their metric.
+/// The row for an unknown metric. It exists until the program ends, because results point to the row of their metric.
 const MetricInfo* foreignMetric(const std::string& id, const Handle& dataset) {
     ForeignMetric metric{id,
                          hdf5::readText(dataset, "title"),
@@ -60,7 +60,7 @@ const MetricInfo* foreignMetric(const std::string& id, const Handle& dataset) {
     metric.info.ranks = unitOfColumns(metric.info.scope);
 
     static std::mutex mutex;
-    static std::deque<ForeignMetric> metrics; // never moves its elements
+    static std::deque<ForeignMetric> metrics; // a deque does not move its elements
     const std::lock_guard guard(mutex);
     const auto same = std::find_if(metrics.begin(), metrics.end(), [&](const ForeignMetric& m) {
         return m.id == metric.id && m.title == metric.title && m.summary == metric.summary &&
@@ -80,7 +80,7 @@ const MetricInfo* foreignMetric(const std::string& id, const Handle& dataset) {
     return &kept.info;
 }
 
-/// Reads a result's request. Does not check options, because another version may have others.
+/// Reads the request of a result. Options are not checked, because another version may have other options.
 MetricRequest readRequest(const Handle& dataset) {
     ParsedRequest parsed = parseRequest(hdf5::readText(dataset, "result_id"));
     const MetricInfo* info = findMetric(parsed.id);
@@ -100,7 +100,7 @@ Matrix readErrors(const Handle& dataset, std::size_t rows, std::size_t columns) 
     return errors;
 }
 
-/// Reads the values; if there are prefix lengths, the values for each.
+/// Reads the values of a result. If the result has prefix lengths, reads the values for each length.
 void readValues(const Handle& dataset, std::size_t rows, std::size_t columns, MetricResult& result) {
     if (hdf5::hasAttribute(dataset, "lengths"))
         result.lengths = hdf5::readIntegers(dataset, "lengths");
@@ -157,8 +157,9 @@ std::optional<int> numberOf(const std::string& name) {
     return error == std::errc() && end == name.data() + name.size() ? std::optional(number) : std::nullopt;
 }
 
-/// The number of a result in its group: that of an earlier result of the same measurement (except for the time), which
-/// is removed from `stored`, or a new number. @returns none if the earlier result is to stay, because it has more data
+/// The number of a result in its group. If the group has a result of the same measurement (except for the time), it
+/// gets that result's number, and the old result is removed from `stored`. Otherwise it gets a new number.
+/// @returns empty if the old result has more data and is kept
 std::optional<int> numberFor(const MetricResult& result, const std::string& group, std::vector<StoredResult>& stored) {
     int next = 0;
     for (auto other = stored.begin(); other != stored.end(); ++other) {
@@ -227,7 +228,7 @@ void writeMeasurement(const Handle& dataset, const MetricResult& result) {
     hdf5::writeInteger(dataset, "is_complete", result.isWhole ? 1 : 0);
 }
 
-/// Puts the matrices of all prefix lengths one below another.
+/// Combines the matrices of all prefix lengths, one below another.
 Matrix stacked(const std::vector<Matrix>& matrices) {
     Matrix all(matrices.size() * matrices.front().rows(), matrices.front().columns());
     auto to = all.values().begin();
@@ -259,7 +260,7 @@ std::vector<StoredResult> readResults(const Handle& file, const ModelSpec& spec)
         for (const std::string& name : hdf5::children(group)) {
             const auto number = numberOf(name);
             if (!number)
-                continue; // "latest" and the standard errors
+                continue; // skips "latest" and the standard errors
             try {
                 const std::int64_t order = hdf5::readInteger(hdf5::openDataset(group, name), "order");
                 stored.push_back({readResult(group, name, spec), id, *number, order});

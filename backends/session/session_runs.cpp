@@ -125,7 +125,7 @@ Values sized(Values values, const char* name, std::size_t count) {
     return values;
 }
 
-/// Reads integers from 0, one per answer.
+/// Reads integers of at least 0, one per answer.
 std::vector<std::size_t> readEach(const Handle& group, const char* name, std::size_t count) {
     std::vector<std::size_t> values;
     for (const std::int64_t value : sized(hdf5::readIntegerList(group, name), name, count)) {
@@ -136,7 +136,7 @@ std::vector<std::size_t> readEach(const Handle& group, const char* name, std::si
     return values;
 }
 
-/// Reads the number of scores of each question. @throws Error if they do not add up to the number of stored scores
+/// Reads the number of scores of each question. @throws Error if their sum is not the number of stored scores
 std::vector<std::size_t> readOptions(const Handle& group, std::size_t questions, std::size_t scores) {
     std::vector<std::size_t> options = readEach(group, "options", questions);
     std::size_t left = scores;
@@ -265,7 +265,7 @@ PrefillTiming readPass(const Handle& group, const std::string& prefix) {
     if (seconds.mlp.size() != seconds.attention.size())
         throw Error(fmt::format("should hold {} values and holds {}", seconds.attention.size(), seconds.mlp.size()),
                     prefix + "_mlp_seconds");
-    if (!std::isfinite(seconds.rest)) // below 0 if the passes timed by sublayer took longer
+    if (!std::isfinite(seconds.rest)) // it may be negative, if the passes that were timed by sublayer took longer
         throw Error(fmt::format("cannot be {}", seconds.rest), prefix + "_rest_seconds");
     pass.bySublayer = std::move(seconds);
     return pass;

@@ -15,7 +15,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double streamShare = 0.25; ///< of the free memory
+constexpr double streamShare = 0.25; ///< as a share of the free memory
 
 std::int64_t tokensInTime(const Model& model, const PruneRequest& request, const Progress& progress) {
     constexpr double seconds = 300;
@@ -31,7 +31,7 @@ std::int64_t tokensInTime(const Model& model, const PruneRequest& request, const
     return std::max(least, tokens);
 }
 
-/// Reads the chosen text. @param tokens returns the maximum number of tokens if the choice has none
+/// Reads the chosen text. @param tokens returns the maximum number of tokens if the choice does not limit it
 SequenceText chosenText(const Model& model, const MeasureChoice& choice, const std::function<std::int64_t()>& tokens,
                         const Progress& progress) {
     SequenceRequest request;
@@ -66,7 +66,7 @@ std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const Me
         input.plan = model.runner().plan(choice.mask ? *choice.mask : PruningMask(model.spec()));
         input.text = interactiveText(model, *input.plan, choice, rest.part(0, 0));
         input.measurement = measurementOf(model, *input.plan, input.text.digest);
-        input.batchTokens = 2048; // small, so that the shown values become more precise often
+        input.batchTokens = 2048; // small, so that the values on screen become more precise often
         warnings = input.text.warnings;
         return input;
     };

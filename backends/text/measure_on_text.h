@@ -12,10 +12,10 @@
 
 namespace secateur {
 
-/// The conditions of a measurement under a plan. @param dataDigest of the text or the task
+/// The conditions of a measurement under a plan. @param dataDigest digest of the text or the task
 Measurement measurementOf(const Model& model, const Plan& plan, const std::string& dataDigest);
 
-/// measure() on a chosen text. Each result on the text also has the warnings about the text.
+/// measure() on a chosen text. Warnings about the text are added to each result that used it.
 /// @throws as measure() and readSequenceText()
 std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const MetricRequest> requests,
                                           const MeasureChoice& choice, const Progress& progress,
@@ -25,12 +25,12 @@ std::vector<MetricResult> measureOnChoice(const Model& model, std::span<const Me
 GradientChange gradientChangeOnChoice(const Model& model, const GradientChangeRequest& request,
                                       const MeasureChoice& choice, const Progress& progress);
 
-/// A text as input of strategies. Residual streams may take a share of the free memory.
+/// A text as the input of strategies. Residual streams may use a share of the free memory.
 /// @param text must outlive the result
 CalibrationText calibrationText(const SequenceText& text, std::int64_t batchTokens);
 
-/// prune() on a chosen text. If the choice does not limit the tokens, a strategy that cuts in steps reads as many
-/// tokens as all its steps can process in five minutes, but at least 512 and at most 8,192.
+/// prune() on a chosen text. If the choice does not limit the number of tokens, a strategy that cuts in steps reads as
+/// many as all its steps can process in five minutes, but at least 512 and at most 8,192.
 /// @throws as measureOnChoice(), readSequenceText() and prune()
 PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const MeasureChoice& choice,
                           const Progress& progress);

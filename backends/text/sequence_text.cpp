@@ -49,7 +49,7 @@ Value valueOf(std::span<const Named<Value>> known, std::string_view name, const 
     throw UsageError(fmt::format("\"{}\" must be one of {}", name, join(names, ", ")), option);
 }
 
-/// The prompts of a task, without answers.
+/// The prompts of a task without the answers.
 std::vector<std::string> promptsOf(const Task& task) {
     std::vector<std::string> prompts;
     for (const TaskQuestion& question : task.questions)
@@ -79,7 +79,7 @@ SequenceSet sequencesOf(const SequenceRequest& request, const std::optional<Task
     return makeSequences({documents.begin(), documents.end()}, tokenizer, rules, progress);
 }
 
-/// Reads the labelled texts of a task, as many as fit the maximum number of tokens, but at least one.
+/// Reads the labelled texts of a task. Reads as many as fit the maximum number of tokens, but at least one.
 void readLabelled(const Model& model, const Task& task, const Tokenizer& tokenizer, const SequenceRules& rules,
                   SequenceText& text) {
     TaskRules own;
@@ -122,7 +122,7 @@ ScoredText cut(const TextRequest& request, const PerplexityRules& rules, const T
     }
 }
 
-/// A token's text with visible signs for line breaks, tabs and spaces.
+/// The text of a token with visible signs in place of line breaks, tabs and spaces.
 std::string labelOf(std::string_view text) {
     std::string label;
     for (const char c : text)

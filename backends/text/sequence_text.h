@@ -17,41 +17,41 @@
 
 namespace secateur {
 
-/// The user's choice of a text to measure a model on, and of the rules for dividing it.
+/// The user's choice of a text to measure a model on, and the rules that divide it into sequences.
 struct SequenceRequest {
     std::string path;                                        ///< file or folder; empty = `task`, or the built-in text
     std::string task;                                        ///< file of a task, whose prompts are the documents
-    std::string field;                                       ///< of a .jsonl's rows; empty = found automatically
-    TaskFileOptions taskOptions = {};                        ///< for reading `task`
+    std::string field;                                       ///< field of a .jsonl file's rows; empty = automatic
+    TaskFileOptions taskOptions = {};                        ///< options for reading `task`
     SequenceRules rules = {.length = 0, .mostTokens = 8192}; ///< length 0 = 512 (encoders: 128), at most the context
 };
 
 /// Reads a text and divides it into sequences with the model's own tokenizer (resources/manual/metrics.md, Calibration
-/// text). Each text, or pair, of a classification task becomes one sequence with its label.
+/// text). In a classification task, each text or pair of texts becomes one sequence with its label.
 /// @throws Error naming the text or the model; UsageError for contradictory options; Cancelled
 SequenceText readSequenceText(const Model& model, const SequenceRequest& request, const Progress& progress = {});
 
-/// "document", "line", "stream", "windows"; "tokenizer_default", "always", "never", "first_only".
+/// The name of a rule: "document", "line", "stream", "windows"; "tokenizer_default", "always", "never", "first_only".
 std::string_view name(TextSplit split);
 std::string_view name(BosRule rule);
 /// @throws UsageError listing the known names
 TextSplit textSplitOf(std::string_view name);
 BosRule bosRuleOf(std::string_view name);
 
-/// Reads a text and cuts it into windows to score, with the model's own tokenizer.
+/// Reads a text and divides it into windows to score, with the model's own tokenizer.
 /// @throws Error naming the text or the model; UsageError for contradictory rules; Cancelled
 EvaluationText readEvaluationText(const Model& model, const TextRequest& request, const Progress& progress = {});
 
-/// A prompt as the model's tokens. @throws Error if the model has no tokenizer that can be read
+/// The tokens of a prompt. @throws Error if the model has no tokenizer, or it cannot be read
 PromptTokens promptTokens(const Model& model, const std::string& text);
 
-/// "sha256:" and 64 lower-case hexadecimal digits: a hash of the number of sequences, then of the length and the ids of
-/// each sequence, all as int64, little-endian.
-/// @param labels of the sequences, for classifiers, which are hashed too; empty = none
+/// A digest of sequences: "sha256:" and 64 lower-case hexadecimal digits. The hash covers the number of sequences, then
+/// the length and the token ids of each sequence, all as int64, little-endian.
+/// @param labels labels of the sequences for classifiers, which are hashed too; empty = none
 std::string dataDigest(const SequenceSet& set, std::span<const int> labels = {});
 
-/// A digest of all questions and right answers of a task, and of the questions that may serve as examples. Two runs of
-/// a task can be compared if they have the same digest.
+/// A digest of a task: its questions, their right answers, and the questions that may serve as examples. Two runs of a
+/// task can be compared if their digests are equal.
 std::string dataDigest(const Task& task, std::span<const TaskQuestion> examples);
 
 /// A digest of a task and its rules (shots, limit, seeds, BOS, maximum tokens). Measurements with equal digests used

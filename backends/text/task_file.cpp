@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Line {
-    std::size_t number = 0; ///< from 1
+    std::size_t number = 0; ///< counted from 1
     std::string text;
 };
 
@@ -59,7 +59,7 @@ std::vector<std::string> labelsOf(const std::string& path, std::size_t rows) {
     return labels;
 }
 
-/// Labels from a separate file, for rows without labels.
+/// Reads labels from a separate file, for rows without labels.
 std::vector<std::string> separateLabels(const std::string& path, const TaskFileOptions& options,
                                         const JsonObject& first, std::size_t rows) {
     if (!options.labels.empty())

@@ -29,7 +29,7 @@ std::string replaced(std::string_view text, std::string_view old, std::string_vi
     return result += text.substr(begin);
 }
 
-/// A text without its parts "[...]". A part lies within a line, and ends at the first "]".
+/// A text without its parts in brackets, "[...]". Such a part lies within one line and ends at the first "]".
 std::string withoutBrackets(const std::string& text) {
     std::string kept;
     std::size_t at = 0;
@@ -75,7 +75,8 @@ std::vector<std::string> choicesOf(const JsonObject& row, const std::string& key
     return textsOf(row, key, leastChoices, mostChoices);
 }
 
-/// The index of the right one of `count` choices, which a row states as a number or as digits, counted from `first`.
+/// The index of the right choice, counted from 0. A row states it as a number or as digits. @param count number of
+/// choices @param first number that the row uses for the first choice
 std::size_t indexOf(const JsonObject& row, const std::string& key, std::size_t count, std::size_t first = 0) {
     const std::size_t last = first + count - 1;
     if (!row.isText(key)) {
@@ -99,7 +100,7 @@ TaskQuestion asked(const std::string& context, const std::vector<std::string>& c
     return question;
 }
 
-/// A question with several contexts that one text continues.
+/// A question with several contexts and one text that continues each of them.
 TaskQuestion fitted(const std::vector<std::string>& contexts, const std::string& end, std::size_t gold) {
     TaskQuestion question;
     for (const std::string& context : contexts)
@@ -144,7 +145,7 @@ TaskQuestion winogrande(const JsonObject& row, const Label&) {
                   indexOf(row, "answer", 2, 1));
 }
 
-/// Choices and their labels, by which answerKey names one of them.
+/// Choices and their labels. The field answerKey contains the label of the right choice.
 struct LabelledChoices {
     std::vector<std::string> texts;
     std::vector<std::string> labels;
@@ -169,7 +170,7 @@ LabelledChoices labelledChoices(const JsonObject& row, const std::optional<JsonO
     return all;
 }
 
-/// @param stemKey key of the question's text if it is in the row itself
+/// @param stemKey key of the question's text, if the text is in the row itself
 TaskQuestion schoolQuestion(const JsonObject& row, const std::string& stemKey, std::string_view front,
                             std::string_view end) {
     const auto nested = row.isObject("question") ? row.object("question") : std::nullopt;
@@ -233,8 +234,8 @@ TaskQuestion lambada(const JsonObject& row, const Label&) {
     return asked(fieldText(row, "context"), {fieldText(row, "continuation")}, 0);
 }
 
-/// Whether a row is from an original file of OpenBookQA. Such rows have the same fields as ARC's rows, but ids such as
-/// "7-980", while ARC's ids begin with a letter.
+/// Whether a row is from an original file of OpenBookQA. Its rows have the same fields as rows of ARC. Ids of
+/// OpenBookQA are like "7-980", while ids of ARC begin with a letter.
 bool isNestedOpenBook(const JsonObject& row) {
     if (!row.isObject("question") || !row.isText("id"))
         return false;
@@ -243,14 +244,14 @@ bool isNestedOpenBook(const JsonObject& row) {
     return dash > 0 && dash != std::string::npos && id.find_first_not_of("0123456789-") == std::string::npos;
 }
 
-/// How rows of a format are recognised and read.
+/// How the rows of a format are recognised and read.
 struct RowFormat {
     std::string_view id;
-    std::initializer_list<const char*> fields; ///< all are required
+    std::initializer_list<const char*> fields; ///< required fields
     TaskQuestion (*question)(const JsonObject&, const Label&);
 };
 
-/// A task row has the first of these formats whose fields are all present.
+/// The formats of task rows, in the order in which they are tried: a row has the first format whose fields it contains.
 constexpr std::array<RowFormat, 19> rowFormats{{
     {"boolq", {"passage", "question"}, boolq},
     {"rte", {"sentence1", "sentence2"}, rte},
@@ -285,7 +286,7 @@ std::string capitalised(std::string_view text) {
     const icu::Locale& anyLanguage = icu::Locale::getRoot();
     const icu::UnicodeString first = whole.tempSubString(0, whole.moveIndex32(0, 1));
     const auto lower = [&](icu::UnicodeString part) { return part.toLower(anyLanguage); };
-    // The lower case of sigma depends on the characters before it, so the whole text is converted.
+    // The lower case of sigma depends on the characters before it. Therefore the whole text is converted.
     icu::UnicodeString result =
         icu::UnicodeString(first).toTitle(nullptr, anyLanguage, 0) + lower(whole).tempSubString(lower(first).length());
     std::string utf8;

@@ -28,8 +28,8 @@ std::vector<std::string> readDocuments(const std::string& path, const std::strin
 /// The name of a path in results: the path, or "built-in".
 std::string sourceName(const std::string& path);
 
-/// The default text (resources/texts): documents of prose, dialogue, code, tables and many languages, mixed so that any
-/// beginning of it is varied. UTF-8; to be divided by TextSplit::document.
+/// The default text (resources/texts): documents of prose, dialogue, code, tables and many languages. They are mixed,
+/// so that a short beginning of the text is varied too. It is UTF-8, to be divided by TextSplit::document.
 std::string_view builtInText();
 
 } // namespace secateur

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t tabledCharacters = 0x10000;
 constexpr int noToken = -1;
-constexpr std::size_t shortWord = 48; // number of symbols up to which searching all pairs is faster than a heap
+constexpr std::size_t shortWord = 48; // up to this number of symbols, searching all pairs is faster than a heap
 
 } // namespace
 
@@ -122,7 +122,7 @@ void Bpe::encodeWord(std::string_view word, WordCache& cache, std::vector<TokenP
 
 void Bpe::splitBytes(std::string_view word, std::vector<Symbol>& symbols) const {
     // If there is no unknown token, bytes without a token are left out, so that their neighbours may merge. Their
-    // length is added to that of a neighbour.
+    // length is added to the length of a neighbour.
     std::uint32_t lost = 0;
     for (const char letter : word) {
         const int id = m_byteIds[static_cast<unsigned char>(letter)];
@@ -169,7 +169,7 @@ void Bpe::split(std::string_view word, std::vector<Symbol>& symbols) const {
     if (m_options.byteLevel)
         return splitBytes(word, symbols);
     // As in Hugging Face's library, an unknown token is emitted only before the next character that does not become
-    // <0x..> tokens, so that <0x..> tokens of later characters may precede it.
+    // <0x..> tokens. <0x..> tokens of later characters may therefore precede it.
     std::uint32_t unknown = 0;
     const auto flush = [&] {
         if (unknown == 0 || m_options.unknown < 0)
@@ -183,7 +183,7 @@ void Bpe::split(std::string_view word, std::vector<Symbol>& symbols) const {
         const auto length = static_cast<std::uint32_t>(bytes);
         if (id != noToken || m_options.lateUnknown) {
             flush();
-            symbols.push_back({id, length + unknown}); // with the length of characters that were left out
+            symbols.push_back({id, length + unknown}); // includes the length of characters that were left out
             unknown = 0;
         } else if (!m_options.byteFallback || !addBytes(word.substr(at, bytes), symbols)) {
             if (!m_options.fuseUnknown)
@@ -226,11 +226,11 @@ void Bpe::mergeShort(std::vector<Symbol>& symbols) const {
 void Bpe::mergeLong(std::vector<Symbol>& symbols) const {
     struct Links {
         std::uint32_t previous, next;
-        PairTable::Merge merge; ///< with the next symbol
+        PairTable::Merge merge; ///< merge with the next symbol
     };
     const auto count = static_cast<std::uint32_t>(symbols.size());
     std::vector<Links> links(count);
-    std::vector<std::uint64_t> seeds; // rank and place: the lowest rank first, of equal ranks the leftmost
+    std::vector<std::uint64_t> seeds; // rank and place; the lowest rank merges first, of equal ranks the leftmost
     const auto queued = [](std::uint32_t rank, std::uint32_t place) { return (std::uint64_t{rank} << 32U) | place; };
     for (std::uint32_t i = 0; i < count; ++i) {
         links[i] = {i - 1, i + 1, i + 1 < count ? m_merges.find(symbols[i].id, symbols[i + 1].id) : PairTable::Merge()};
@@ -296,7 +296,7 @@ void Bpe::emit(std::string_view word, const std::vector<Symbol>& symbols, std::v
 
 std::vector<BpeMerge> mergesByScore(const Vocabulary& vocabulary, const std::vector<float>& scores,
                                     const std::vector<bool>& usable) {
-    // Equal scores give equal ranks, so that of these the leftmost pair merges first.
+    // Equal scores give equal ranks. Of pairs with equal ranks, the leftmost merges first.
     std::vector<int> order;
     for (int id = 0; id < vocabulary.size(); ++id) {
         if (usable[static_cast<std::size_t>(id)])

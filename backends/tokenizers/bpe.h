@@ -11,23 +11,24 @@
 
 namespace secateur {
 
-/// The merges of a BPE model, by pair of symbols: their rank and their result.
+/// The merges of a BPE model. Finds the rank and the result of a merge by its pair of symbols.
 class PairTable {
 public:
     static constexpr std::uint32_t never = 0xFFFFFFFFU;
 
     struct Merge {
-        std::uint32_t rank = never; ///< low ranks merge first
+        std::uint32_t rank = never; ///< the lowest rank merges first
         int result = 0;
     };
 
     explicit PairTable(std::size_t pairs)
         : m_slots(std::bit_ceil(2 * pairs + 2)) {}
 
-    /// Sets the merge of a pair; replaces an earlier one. The constructor states the maximum number of pairs.
+    /// Sets the merge of a pair, and replaces an earlier one. The number of pairs must not exceed that of the
+    /// constructor.
     void set(int left, int right, Merge merge) { m_slots[slotOf(keyOf(left, right))] = {keyOf(left, right), merge}; }
     Merge find(int left, int right) const {
-        // Symbols without an id never merge.
+        // A symbol without an id never merges.
         return left < 0 || right < 0 ? Merge() : m_slots[slotOf(keyOf(left, right))].merge;
     }
 
@@ -52,7 +53,7 @@ private:
     std::vector<Slot> m_slots;
 };
 
-/// A pair of tokens that merges into a third.
+/// Two tokens that merge into a third token.
 struct BpeMerge {
     int left = 0;
     int right = 0;
@@ -61,15 +62,16 @@ struct BpeMerge {
 };
 
 struct BpeOptions {
-    bool byteLevel = false;    ///< whether symbols are bytes, which the vocabulary spells in GPT-2's alphabet
-    bool byteFallback = false; ///< whether characters without a token become <0x..> tokens, if these exist
+    bool byteLevel = false;    ///< whether symbols are bytes, spelled in GPT-2's alphabet (byteLetters())
+    bool byteFallback = false; ///< whether characters without a token become <0x..> tokens, if the vocabulary has them
     bool fuseUnknown = false;  ///< whether neighbouring unknown characters become one token
     bool wholeWords = false;   ///< whether a word that is a token becomes that token without merging
-    /// Whether a character without a token can merge, and becomes unknown only if it does not, as in SentencePiece.
+    /// Whether a character without a token can still merge. As in SentencePiece, it becomes unknown only if it does
+    /// not.
     bool lateUnknown = false;
-    int unknown = -1;               ///< id; -1: unknown characters are left out
-    std::string continuationPrefix; ///< put in front of every character but a word's first
-    std::string wordEnd;            ///< put after a word's last character
+    int unknown = -1;               ///< id of the unknown token; -1 = unknown characters are left out
+    std::string continuationPrefix; ///< prefix of every character except the first of a word
+    std::string wordEnd;            ///< suffix of the last character of a word
 };
 
 /// Byte-pair encoding: the pair with the lowest rank merges first; of equal ranks the leftmost.
@@ -84,8 +86,8 @@ public:
 
 private:
     struct Symbol {
-        int id;              ///< of its token; below 0 for a character without one
-        std::uint32_t bytes; ///< 0 once it is merged into its left neighbour
+        int id;              ///< id of the symbol's token; negative for a character without a token
+        std::uint32_t bytes; ///< length in the word; 0 after it was merged into its left neighbour
     };
     void readBytes();
     void readCharacters();
@@ -107,12 +109,12 @@ private:
     PairTable m_merges;
     std::array<int, 256> m_byteIds{};    ///< ids of the letters of bytes, or of <0x..> tokens; -1 = none
     std::vector<int> m_characterIds;     ///< ids of the first 65536 code points, unless there are affixes; -1 = none
-    std::unique_ptr<Vocabulary> m_words; ///< for wholeWords: byte-level tokens as the bytes that they spell
-    bool m_wordsStart = false; ///< whether "▁" never merges with text before it: words can be encoded separately
+    std::unique_ptr<Vocabulary> m_words; ///< for wholeWords: byte-level tokens by the bytes that they spell
+    bool m_wordsStart = false; ///< whether "▁" never merges with text before it; words are then encoded separately
 };
 
-/// The merges of SentencePiece's BPE for a vocabulary: all ways to split a token into two tokens, those with the
-/// highest scores of the whole token first.
+/// The merges of SentencePiece's BPE for a vocabulary: all ways to split a token into two tokens. The merges into the
+/// tokens with the highest scores come first.
 /// @param usable whether the token of an id may take part in merges
 std::vector<BpeMerge> mergesByScore(const Vocabulary& vocabulary, const std::vector<float>& scores,
                                     const std::vector<bool>& usable);

@@ -8,19 +8,19 @@
 
 namespace secateur {
 
-/// A set of texts with values. Finds those that occur at a position of another text.
+/// A set of texts with values. Finds the texts of the set that begin at a position of another text.
 class ByteTrie {
 public:
     static constexpr int none = -1;
 
     explicit ByteTrie(std::size_t expectedBytes = 0);
 
-    /// Adds a text, or replaces the value of an equal one. @param value 0 or more
+    /// Adds a text with its value. If the set contains the text already, replaces the value. @param value at least 0
     void add(std::string_view text, int value);
     bool empty() const { return m_values.size() == 1; }
     bool mayBegin(char byte) const { return m_roots[static_cast<unsigned char>(byte)] != 0; }
 
-    /// Calls found(length, value) for every text that begins at `at`, the shortest first.
+    /// Calls found(length, value) for every text of the set that begins at `at`, the shortest first.
     template <typename Found>
     void match(std::string_view text, std::size_t at, Found found) const {
         if (at >= text.size())
@@ -37,7 +37,7 @@ public:
 
 private:
     struct Edge {
-        std::uint64_t key = 0; ///< node and byte; 0 = free, because edges of node 0 are in m_roots
+        std::uint64_t key = 0; ///< parent node and byte; 0 = unused, because edges of the root are in m_roots
         std::uint32_t node = 0;
     };
 
@@ -60,7 +60,7 @@ private:
     std::array<std::uint32_t, 256> m_roots{};
     std::vector<Edge> m_edges;
     std::size_t m_used = 0;
-    std::vector<int> m_values; ///< by node; node 0 is the root
+    std::vector<int> m_values; ///< value of each node; node 0 is the root
 };
 
 } // namespace secateur

@@ -22,7 +22,7 @@ std::string key(const char* name) {
     return std::string("tokenizer.ggml.") + name;
 }
 
-/// A pre-tokenizer of gpt2 vocabularies ("tokenizer.ggml.pre").
+/// A row for a pre-tokenizer of vocabularies of the kind gpt2 ("tokenizer.ggml.pre").
 struct PreKind {
     std::string_view name;
     enum class Cut { gpt2, digitsAndGpt2, llama3, qwen2, tekken } cut;
@@ -31,7 +31,7 @@ struct PreKind {
     bool addsEos = false;
 };
 
-/// The values of keys that all kinds of vocabularies have.
+/// The values of keys that every kind of vocabulary has.
 struct GgufVocabulary {
     const GgufMetadata& metadata;
     std::vector<ListedToken> tokens;
@@ -41,7 +41,8 @@ struct GgufVocabulary {
     const PreKind* pre = nullptr; ///< for gpt2 vocabularies only
 
     std::string subject(const char* name) const { return metadata.subject() + ": " + key(name); }
-    /// The id of a special token; none if the file states an id outside the vocabulary, which stands for "none".
+    /// The id of a special token. Empty if the file states an id outside the vocabulary, which means that there is
+    /// none.
     std::optional<int> special(const char* name) const {
         const auto id = metadata.integer(key(name), std::numeric_limits<std::int64_t>::min(),
                                          std::numeric_limits<std::int64_t>::max());
@@ -159,7 +160,7 @@ void readGpt2(GgufVocabulary& source, TokenizerParts& parts) {
     parts.decoders.push_back(makeByteLevelDecoder());
 }
 
-/// Adds the decoders that remove SentencePiece's marks.
+/// Adds the decoders that replace SentencePiece's marks by spaces.
 void addMarkDecoders(bool prefix, TokenizerParts& parts) {
     parts.decoders.push_back(makeReplaceTextDecoder(std::string(spaceMark), " "));
     parts.decoders.push_back(makeByteFallbackDecoder());
@@ -203,7 +204,8 @@ void readUnigram(GgufVocabulary& source, TokenizerParts& parts) {
     parts.normalizers.push_back(makeSentencePiece(std::move(rules)));
 }
 
-/// Reads a vocabulary of BERT. GGUF marks tokens at the beginnings of words, while WordPiece marks continuations.
+/// Reads a vocabulary of BERT. GGUF marks tokens at the beginning of words, while WordPiece marks the other tokens of a
+/// word.
 void readBert(GgufVocabulary& source, TokenizerParts& parts) {
     bool cased = false;
     for (std::size_t i = 0; i < source.tokens.size(); ++i) {
@@ -232,7 +234,7 @@ void readSpecials(const GgufVocabulary& source, TokenizerParts& parts) {
     card.bos = source.special("bos_token_id");
     card.eos = source.special("eos_token_id");
     card.unknown = source.special("unknown_token_id");
-    card.separator = source.special("seperator_token_id"); // as the format spells it
+    card.separator = source.special("seperator_token_id"); // the key is misspelled in the format
     card.padding = source.special("padding_token_id");
     card.classifier = source.special("cls_token_id");
     card.mask = source.special("mask_token_id");
@@ -248,7 +250,7 @@ void readSpecials(const GgufVocabulary& source, TokenizerParts& parts) {
         token.text = source.tokens[i].text;
         token.normalized = false;
         token.special = special;
-        token.stripsLeft = roberta && token.text == "<mask>"; // includes the space before it
+        token.stripsLeft = roberta && token.text == "<mask>"; // the space before the token is part of it
         added.push_back(std::move(token));
     }
     parts.added = AddedTokens(std::move(added), parts.normalizers);

@@ -5,8 +5,8 @@
 
 namespace secateur {
 
-/// The tokenizer in a GGUF file's metadata: llama (SentencePiece's BPE), gpt2 (byte-level BPE), bert (WordPiece) or t5
-/// (Unigram). @throws Error if something is missing, inconsistent or unknown
+/// Reads the tokenizer in the metadata of a GGUF file. It is of the kind llama (SentencePiece's BPE), gpt2 (byte-level
+/// BPE), bert (WordPiece) or t5 (Unigram). @throws Error if something is missing, inconsistent or unknown
 TokenizerParts readGgufTokenizer(const GgufMetadata& metadata);
 
 } // namespace secateur

@@ -22,7 +22,7 @@ std::optional<int> idOf(const TokenModel& model, const HfContext& context, const
     return added != context.added.end() ? std::optional(added->id) : model.vocabulary().find(text);
 }
 
-/// Makes the added tokens: the special tokens of roles, `more`, and those that the folder's files list.
+/// Adds the added tokens: the special tokens of the roles, those in `more`, and those that the folder's files list.
 void addTokens(const HfContext& context, std::vector<std::pair<std::string, std::string>> roles,
                std::vector<AddedToken> more, TokenizerParts& parts) {
     std::vector<AddedToken> added = std::move(more);
@@ -69,7 +69,7 @@ void templateAsRoberta(const HfContext& context, TokenizerParts& parts) {
     parts.post.pair = {front, firstText, end, end, {TemplateItem::Kind::second, 0, {}}, end};
 }
 
-/// Makes a template that adds BOS and EOS as the flags of the configuration state.
+/// Adds a template that puts BOS and EOS around a text, as the configuration's flags state.
 void templateByFlags(const HfContext& context, bool bos, TokenizerParts& parts) {
     std::vector<TemplateItem> front;
     std::vector<TemplateItem> end;
@@ -103,7 +103,7 @@ std::string_view withoutEnd(std::string_view line) {
     return line;
 }
 
-/// Changes the pieces to XLM-RoBERTa's ids: four special tokens take the place of the file's first three pieces.
+/// Changes the ids of pieces to those of XLM-RoBERTa: four special tokens replace the first three pieces of the file.
 void shiftPieces(SentencePieceFile& file, const std::string& subject) {
     using Type = SentencePieceFile::Type;
     constexpr std::size_t ownSpecials = 3;
@@ -121,7 +121,7 @@ void shiftPieces(SentencePieceFile& file, const std::string& subject) {
     file.eos = 2;
 }
 
-/// Adds ALBERT's normalizers in front of SentencePiece's.
+/// Adds the normalizers of ALBERT in front of those of SentencePiece.
 void addAlbertSteps(const HfContext& context, TokenizerParts& parts) {
     std::vector<NormalizerPtr> steps;
     steps.push_back(makeReplaceText("``", "\""));
@@ -255,17 +255,17 @@ TokenizerParts readHfSentencePiece(SentencePieceFile file, const std::string& su
 
 namespace {
 
-/// The vocabulary and the merges, from which a model is built.
+/// The texts from which a token model is built.
 struct Source {
     const JsonObject& model;
-    std::string subject; ///< of the vocabulary
+    std::string subject; ///< name of the vocabulary, for error messages
     std::vector<ListedToken> tokens;
     std::shared_ptr<const Vocabulary> vocabulary;
-    std::string_view merges; ///< JSON
+    std::string_view merges; ///< the merges as JSON
     bool byteLevel = false;
 };
 
-/// The model's type, which older files leave out.
+/// The type of the token model. Older files do not state it, so that it follows from the other fields.
 std::string modelType(const JsonObject& model, bool hasMerges, bool scored) {
     if (const auto type = model.text("type"))
         return *type;
@@ -276,7 +276,7 @@ std::string modelType(const JsonObject& model, bool hasMerges, bool scored) {
     return model.has("continuing_subword_prefix") || model.has("max_input_chars_per_word") ? "WordPiece" : "WordLevel";
 }
 
-/// The id of "unk_token"; -1 if there is no such key. @throws Error if it is not in the vocabulary
+/// The id of "unk_token"; -1 if the key is absent. @throws Error if the token is not in the vocabulary
 int unknownOf(const Source& source) {
     const auto name = source.model.text("unk_token");
     if (!name)
@@ -360,7 +360,7 @@ std::vector<AddedToken> addedTokensOf(const JsonObject& document, const Vocabula
     return tokens;
 }
 
-/// Checks that all ids of the post-processor have tokens.
+/// Checks that every id in the post-processor's templates has a token.
 void checkTemplates(const TokenizerParts& parts, const std::string& subject) {
     for (const auto& items : {parts.post.single, parts.post.pair}) {
         for (const TemplateItem& item : items) {

@@ -12,17 +12,17 @@
 
 namespace secateur {
 
-/// Facts about a tokenizer from the other files in the folder of its vocabulary.
+/// Facts about a tokenizer that the other files in the folder of its vocabulary state.
 struct HfContext {
     std::string folder;
-    std::string modelType;                    ///< of config.json
-    std::string tokenizerClass;               ///< of tokenizer_config.json
-    std::map<std::string, std::string> roles; ///< "bos", "eos", "unk", "sep", "pad", "cls", "mask"
+    std::string modelType;                    ///< model_type in config.json
+    std::string tokenizerClass;               ///< tokenizer_class in tokenizer_config.json
+    std::map<std::string, std::string> roles; ///< by role: "bos", "eos", "unk", "sep", "pad", "cls", "mask"
     std::vector<AddedToken> added;
     std::optional<bool> addsBos, addsEos, lowerCase, stripAccents, apartChinese;
     std::string chatTemplate;
 
-    /// Whether the class or the model type matches: is("Roberta", "roberta").
+    /// Whether the tokenizer class contains `classPart` or the model type is `type`: is("Roberta", "roberta").
     bool is(std::string_view classPart, std::string_view type) const {
         return tokenizerClass.find(classPart) != std::string::npos || modelType == type;
     }
@@ -32,11 +32,11 @@ struct HfContext {
     }
 };
 
-/// Reads added_tokens_decoder of tokenizer_config.json, and added_tokens.json.
+/// Adds the tokens of added_tokens_decoder in tokenizer_config.json, and those of added_tokens.json.
 void readAddedTokens(const std::optional<JsonObject>& config, const std::optional<JsonObject>& added,
                      HfContext& context);
 
-// Tokenizers of folders without a tokenizer.json, built like those of the original libraries. @throws Error
+// The next functions read tokenizers of folders without a tokenizer.json, as the original libraries do. @throws Error
 
 /// Reads the vocabulary of BERT: one token per line.
 TokenizerParts readVocabText(std::string_view text, const std::string& subject, const HfContext& context);
@@ -49,17 +49,17 @@ TokenizerParts readHfSentencePiece(SentencePieceFile file, const std::string& su
 /// @throws Error if something is malformed, inconsistent or unknown
 TokenizerParts readTokenizerJson(std::string_view text, const std::string& subject);
 
-// Steps of a tokenizer.json.
+// The next functions read steps of a tokenizer.json.
 std::vector<NormalizerPtr> readNormalizers(const JsonObject& document);
-/// @param byteLevel becomes true if a step turns words into bytes
+/// @param byteLevel set to true if a step turns words into bytes
 std::vector<PreTokenizerPtr> readPreTokenizers(const JsonObject& document, bool& byteLevel);
 PostProcessor readPostProcessor(const JsonObject& document);
 std::vector<DecoderPtr> readDecoders(const JsonObject& document);
 
 /// The field "type" of a step. @throws Error if it has none
 std::string typeOf(const JsonObject& step);
-/// The steps under a key: a single one, or those of a Sequence, which may be nested.
-/// @param listKey key of a Sequence's list
+/// The steps under a key: a single step, or the steps of a Sequence, which may contain further Sequences.
+/// @param listKey key of the list in a Sequence
 std::vector<JsonObject> stepsOf(const JsonObject& document, const std::string& key, const std::string& listKey);
 
 } // namespace secateur

@@ -41,7 +41,7 @@ std::string requiredText(const JsonObject& object, const std::string& key) {
     step.refuse("type", fmt::format("the {} \"{}\" is unknown", kind, typeOf(step)));
 }
 
-/// A pattern is {"String": text} or {"Regex": expression}.
+/// A pattern of a step: {"String": text} or {"Regex": expression}.
 struct Pattern {
     std::optional<std::string> text;
     std::optional<std::string> regex;
@@ -133,7 +133,8 @@ PreTokenizerPtr splitOf(const JsonObject& step) {
     const Pattern pattern = patternOf(step);
     const Delimiters delimiters = delimitersOf(step, "");
     const bool invert = flagOr(step, "invert", false);
-    // The matches of a known expression cover all of a text, so `isolated` is the same as `removed` with invert.
+    // The matches of a known expression cover the whole text. `isolated` is therefore the same as `removed` with
+    // `invert`.
     const auto rule = pattern.regex ? knownScanRule(*pattern.regex) : std::nullopt;
     if (rule && (delimiters == Delimiters::isolated || (delimiters == Delimiters::removed && invert)))
         return makeScan(*rule);

@@ -20,8 +20,8 @@ namespace secateur {
 
 namespace {
 
-// Fields of a unit of the double-array trie: whether a text ends there, the place of its replacement (if the unit is a
-// leaf), the byte of the unit's edge, and the offset to the units of the next bytes.
+// Fields of a unit of the double-array trie: whether a text ends there; the place of its replacement, if the unit is a
+// leaf; the byte of the edge to the unit; and the offset to the units of the next bytes.
 bool endsText(std::uint32_t unit) {
     return ((unit >> 8U) & 1U) != 0;
 }
@@ -52,7 +52,7 @@ const icu::Normalizer2* instanceOf(NormalForm form, UErrorCode& failure) {
     }
 }
 
-/// The characters of Unicode 9. The original tokenizers know only these, and do not change characters added later.
+/// The characters of Unicode 9. The original tokenizers do not change characters that were added later.
 const icu::UnicodeSet& unicode9(UErrorCode& failure) {
     static const icu::UnicodeSet set = [&] {
         icu::UnicodeSet made(icu::UnicodeString("[:age=9.0:]"), failure);
@@ -98,7 +98,7 @@ private:
     }
 
     /// Writes an edit of several neighbouring characters as one edit per character. Returns false if `becomes` is not
-    /// the sequence of the characters' own normal forms.
+    /// the concatenation of the characters' own normal forms.
     bool putEach(std::string_view text, std::size_t begin, std::size_t end, std::string_view becomes,
                  Rewriter& fresh) const {
         std::vector<std::string> parts;
@@ -137,8 +137,8 @@ private:
     std::unique_ptr<const icu::FilteredNormalizer2> m_form;
 };
 
-/// The end of the grapheme that begins at `at`, by Unicode's rules, without those for flags and for emoji joined by
-/// U+200D: such graphemes are too long for the map.
+/// The end of the grapheme that begins at `at`, by the rules of Unicode. The rules for flags and for emoji joined by
+/// U+200D are left out: such graphemes have more than `longestGrapheme` bytes, and are never looked up.
 std::size_t graphemeEnd(std::string_view text, std::size_t at) {
     const auto breakOf = [](char32_t code) {
         return u_getIntPropertyValue(static_cast<UChar32>(code), UCHAR_GRAPHEME_CLUSTER_BREAK);
@@ -189,7 +189,8 @@ public:
 private:
     static constexpr std::size_t longestGrapheme = 5;
 
-    /// Replaces all of [at, end) by the replacement of its shortest prefix in the map, as Hugging Face's library does.
+    /// Replaces all of [at, end) by the replacement of its shortest prefix in the map. This is what Hugging Face's
+    /// library does.
     bool mapWhole(std::string_view text, std::size_t at, std::size_t end, Rewriter& fresh) const {
         const auto match = m_map->shortest(text.substr(0, end), at);
         if (match)
@@ -305,11 +306,11 @@ void Charsmap::walk(std::string_view text, std::size_t at, Found found) const {
             return;
         const bool whole = endsText(m_units[node]);
         node ^= offsetOf(m_units[node]);
-        // A match that ends inside a character does not count: a part of the character would be left.
+        // A match that ends inside a character is ignored, because it would leave a part of the character.
         if (!whole || (end + 1 < text.size() && unicode::isContinuation(text[end + 1])))
             continue;
         const std::size_t place = node < m_units.size() ? valueOf(m_units[node]) : m_replacements.size();
-        // The value must be the beginning of a replacement.
+        // A valid place is the beginning of a replacement.
         if (place >= m_replacements.size() || (place > 0 && m_replacements[place - 1] != '\0'))
             return;
         if (!found(Match{end + 1 - at, std::string_view(m_replacements.data() + place)}))

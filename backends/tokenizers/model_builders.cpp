@@ -13,7 +13,7 @@ namespace secateur {
 
 namespace {
 
-/// Reads JSON text value by value, without building a document.
+/// Reads JSON values one after another, without building a document.
 class Cursor {
 public:
     Cursor(std::string_view text, const std::string& subject)
@@ -39,7 +39,7 @@ public:
         if (!take(letter))
             fail();
     }
-    /// Whether another element follows. Skips the comma in front of the element, or `end`.
+    /// Whether another element follows. Skips the comma before the element, or the closing character `end`.
     bool more(char end, bool first) {
         if (take(end))
             return false;
@@ -76,7 +76,7 @@ public:
         return true;
     }
 
-    /// Skips any value. Checks only that brackets are balanced, because the value is read and checked elsewhere.
+    /// Skips a value. Checks only that brackets are balanced, because another reader checks the value.
     void skip() {
         int depth = 0;
         do {
@@ -147,7 +147,8 @@ private:
     std::size_t m_at = 0;
 };
 
-/// Reads the object "model" and cuts out its two lists. @param copied end of the text that was copied to parts.rest
+/// Reads the object "model" and cuts out its two long lists. @param copied end of the text that was copied to
+/// parts.rest
 void cutModel(Cursor& cursor, std::string_view text, TokenizerText& parts, std::size_t& copied) {
     if (cursor.peek() != '{')
         return cursor.skip();
@@ -162,15 +163,15 @@ void cutModel(Cursor& cursor, std::string_view text, TokenizerText& parts, std::
             continue;
         std::string_view& list = key == "vocab" ? parts.vocab : parts.merges;
         if (!list.empty())
-            continue; // a repeated key is left in parts.rest, whose reader refuses it
+            continue; // a repeated key stays in parts.rest, whose reader rejects it
         list = text.substr(begin, cursor.position() - begin);
         parts.rest.append(text.substr(copied, begin - copied)).append("null");
         copied = cursor.position();
     }
 }
 
-/// The halves of a line with several spaces, at the first space that divides it into two tokens; empty if there is
-/// none.
+/// Splits a line with several spaces at the first space that divides it into two tokens. Empty if there is no such
+/// space.
 MergeHalves cutLine(const std::string& line, const Vocabulary& vocabulary) {
     if (line.size() > 2 * longestToken + 1)
         return {};
@@ -185,7 +186,7 @@ MergeHalves cutLine(const std::string& line, const Vocabulary& vocabulary) {
 
 TokenizerText cutTokenizerText(std::string_view text, const std::string& subject) {
     TokenizerText parts;
-    std::size_t copied = 0; // text up to here was copied to parts.rest
+    std::size_t copied = 0; // end of the text that was copied to parts.rest
     Cursor cursor(text, subject);
     cursor.expect('{');
     for (bool first = true; cursor.more('}', first); first = false) {

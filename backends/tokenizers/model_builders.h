@@ -14,48 +14,48 @@
 
 namespace secateur {
 
-/// A tokenizer.json and, separately, its two long lists, which make up nearly all of its bytes.
+/// A tokenizer.json, with its two long lists apart. They contain nearly all of its bytes.
 struct TokenizerText {
-    std::string_view vocab;  ///< of "model"; empty if there is none
-    std::string_view merges; ///< of "model"
-    std::string rest;        ///< the document, with null in place of the lists
+    std::string_view vocab;  ///< the list "vocab" of "model"; empty if there is none
+    std::string_view merges; ///< the list "merges" of "model"
+    std::string rest;        ///< the rest of the document, with null in place of the lists
 };
 
-/// Cuts the lists out of a document. @param text valid UTF-8 @throws Error if it is clearly not JSON; not everything is
-/// checked
+/// Cuts the two lists out of a document. @param text valid UTF-8 @throws Error if the text is not JSON; not every error
+/// is found
 TokenizerText cutTokenizerText(std::string_view text, const std::string& subject);
 
 struct ListedToken {
     std::string text;
     std::int64_t id = 0;
-    double score = 0; ///< only in a list with scores, in which ids follow from the order
+    double score = 0; ///< only set in lists with scores, where ids follow from the order
 };
 
-/// {"token": id, ...} or [["token", score], ...]. @throws Error
+/// Reads {"token": id, ...} or [["token", score], ...]. @throws Error
 std::vector<ListedToken> readTokenList(std::string_view json, const std::string& subject);
 
-/// Two tokens that merge. For a line with several spaces, the first is the whole line, and the second is empty.
+/// Two tokens that merge. For a line with several spaces, the first text is the whole line, and the second is empty.
 using MergeHalves = std::pair<std::string, std::string>;
 
-/// ["left right", ...] or [["left", "right"], ...]. @throws Error
+/// Reads ["left right", ...] or [["left", "right"], ...]. @throws Error
 std::vector<MergeHalves> readMergeList(std::string_view json, const std::string& subject);
 
-/// The halves of a line "left right".
+/// Splits a line "left right" into its two tokens.
 MergeHalves mergeHalves(std::string_view line);
 
-/// @throws Error for repeated tokens or ids, ids beyond the vocabulary and invalid UTF-8
+/// Makes a vocabulary. @throws Error for repeated tokens or ids, ids beyond the vocabulary and invalid UTF-8
 std::shared_ptr<const Vocabulary> makeVocabulary(const std::vector<ListedToken>& tokens, const std::string& subject);
 
-/// Merges as ids, in order of rank. @param continuationPrefix is removed from right halves @throws Error naming the
-/// merge
+/// The merges as ids, in order of rank. @param continuationPrefix prefix to remove from right tokens @throws Error
+/// naming the merge
 std::vector<BpeMerge> resolveMerges(const Vocabulary& vocabulary, const std::vector<MergeHalves>& merges,
                                     const std::string& continuationPrefix, const std::string& subject);
 
-/// BERT's greedy model: takes the longest token from the front of a word, again and again. A word that cannot be
+/// The greedy token model of BERT. It repeatedly takes the longest token at the front of a word. A word that cannot be
 /// divided completely is unknown.
 class WordPiece : public TokenModel {
 public:
-    /// @param unknown -1 = none: a word that cannot be split is an error
+    /// @param unknown id of the unknown token; -1 = none, so that an unknown word is an error
     WordPiece(std::shared_ptr<const Vocabulary> vocabulary, const std::string& continuationPrefix, int unknown,
               std::size_t longestWord);
 
@@ -70,10 +70,10 @@ private:
     ByteTrie m_first;
     ByteTrie m_further;
     int m_unknown;
-    std::size_t m_longestWord; ///< in characters
+    std::size_t m_longestWord; ///< maximum length of a word in characters
 };
 
-/// A model in which a word is one token or unknown.
+/// A token model in which each word is one token or unknown.
 class WordLevel : public TokenModel {
 public:
     WordLevel(std::shared_ptr<const Vocabulary> vocabulary, int unknown)

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t mostTextBytes = std::numeric_limits<std::int32_t>::max(); // limit of 32-bit positions
 
-/// A normalizer that rewrites each character by itself.
+/// A normalizer that rewrites one character at a time.
 class PerCharacter : public Normalizer {
 public:
-    /// @param map appends the replacement of a character
+    /// @param map appends the replacement of a character to a text
     explicit PerCharacter(std::function<void(char32_t, std::string&)> map)
         : m_map(std::move(map)) {}
 
@@ -27,7 +27,7 @@ public:
         Rewriter fresh(text);
         const std::string& old = text.text();
         std::string becomes;
-        std::size_t kept = 0; // text from here to the current character is unchanged
+        std::size_t kept = 0; // text from here up to the current character is unchanged
         for (std::size_t at = 0; at < old.size();) {
             const unicode::Character character = unicode::characterAt(old, at);
             becomes.clear();
@@ -85,7 +85,7 @@ private:
     bool m_right;
 };
 
-/// Several normalizers as one.
+/// Several normalizers that are applied one after the other.
 class NormalizerSteps : public Normalizer {
 public:
     explicit NormalizerSteps(std::vector<NormalizerPtr> steps)

@@ -14,20 +14,22 @@
 
 namespace secateur {
 
-/// A text that normalizers rewrite: valid UTF-8 and, if tracked, the origin of each byte in the given text.
+/// A text that normalizers rewrite. It is valid UTF-8. If it is tracked, it also contains the origin of each byte in
+/// the original text.
 class AlignedText {
 public:
     AlignedText() = default;
-    /// Replaces invalid UTF-8 by replacement characters. @throws Error if the text is too long for 32-bit positions
+    /// Replaces invalid UTF-8 by U+FFFD. @throws Error if the text is too long for 32-bit positions
     AlignedText(std::string_view given, bool tracked);
 
     const std::string& text() const { return m_text; }
     std::size_t size() const { return m_text.size(); }
     bool tracked() const { return m_tracked; }
     AlignedText slice(std::size_t begin, std::size_t end) const;
-    /// The range of the given text, in whole characters, from which bytes [begin, end) come; only if tracked.
+    /// The range of the original text, in whole characters, from which the bytes [begin, end) come. Only if the text is
+    /// tracked.
     TextRange origin(std::size_t begin, std::size_t end) const;
-    /// Whether `at` is the beginning of a text that begins where the given text does; needs no tracking.
+    /// Whether `at` is the beginning of the text, and the text begins where the original text does. Needs no tracking.
     bool beginsAt(std::size_t at) const;
 
 private:
@@ -41,9 +43,9 @@ private:
     std::string m_text;
     std::size_t m_given = 0; ///< bytes of the whole given text, which limit the growth of this one
     bool m_tracked = false;
-    bool m_moved = false;      ///< whether the text was changed; origins are then in m_spans, if tracked
-    std::size_t m_base = 0;    ///< origin of the first byte, as long as the text is unchanged
-    bool m_first = true;       ///< whether the text begins at the beginning of the given text
+    bool m_moved = false;      ///< whether the text was changed; if tracked, origins are then in m_spans
+    std::size_t m_base = 0;    ///< origin of the first byte while the text is unchanged
+    bool m_first = true;       ///< whether the text begins where the original text does
     std::vector<Span> m_spans; ///< origin of each byte
 };
 
@@ -53,11 +55,11 @@ class Rewriter {
 public:
     explicit Rewriter(AlignedText& text);
 
-    /// Copies bytes [begin, end) of the old text.
+    /// Copies the bytes [begin, end) of the old text.
     void keep(std::size_t begin, std::size_t end);
     /// Writes new bytes in place of the old bytes [begin, end), which may be empty.
     void put(std::string_view bytes, std::size_t begin, std::size_t end);
-    /// Writes new bytes in front of the old character at `at`, which counts as their origin.
+    /// Writes new bytes before the old character at `at`. This character counts as their origin.
     void putBefore(std::string_view bytes, std::size_t at);
     /// Removes the last `bytes` bytes of the new text.
     void drop(std::size_t bytes);
@@ -70,19 +72,19 @@ private:
     AlignedText m_fresh;
 };
 
-/// SentencePiece's precompiled character map: a double-array trie of texts and their replacements.
+/// The precompiled character map of SentencePiece: a double-array trie of texts, and their replacements.
 class Charsmap {
 public:
-    /// @param blob the map's bytes in the file. @throws Error if they are inconsistent
+    /// @param blob bytes of the map in the model file @throws Error if they are inconsistent
     Charsmap(std::string_view blob, const std::string& subject);
 
     struct Match {
         std::size_t bytes = 0; ///< number of bytes to replace
         std::string_view replacement;
     };
-    /// The longest text of the map that begins at `at`; nothing if none does.
+    /// The longest text of the map that begins at `at`; empty if there is none.
     std::optional<Match> longest(std::string_view text, std::size_t at) const;
-    /// The shortest text of the map that begins at `at`; nothing if none does.
+    /// The shortest text of the map that begins at `at`; empty if there is none.
     std::optional<Match> shortest(std::string_view text, std::size_t at) const;
 
 private:
@@ -90,13 +92,13 @@ private:
     void walk(std::string_view text, std::size_t at, Found found) const;
 
     std::vector<std::uint32_t> m_units;
-    std::string m_replacements; ///< each ends with a zero byte
+    std::string m_replacements; ///< all replacements; each ends with a zero byte
 };
 
-/// The bytes of base64 text; nothing if it is not base64.
+/// Decodes base64. Empty if the text is not base64.
 std::optional<std::string> fromBase64(std::string_view text);
 
-/// A step that rewrites text before it is split into words. Immutable.
+/// A step that rewrites a text before it is split into words. Immutable.
 class Normalizer {
 public:
     virtual ~Normalizer() = default;
@@ -110,18 +112,18 @@ enum class NormalForm { nfc, nfd, nfkc, nfkd };
 
 struct BertCleaning {
     bool cleanText = true;
-    bool apartChinese = true; ///< puts spaces around ideographs
+    bool apartChinese = true; ///< whether to put spaces around ideographs
     bool stripAccents = true;
     bool lowerCase = true;
 };
 
-/// SentencePiece's normalisation.
+/// Settings of SentencePiece's normalisation.
 struct SentencePieceRules {
-    std::shared_ptr<const Charsmap> map;  ///< nullptr: characters are unchanged
-    std::shared_ptr<const ByteTrie> kept; ///< texts that are not changed; nullptr: none
+    std::shared_ptr<const Charsmap> map;  ///< character map; null = characters are unchanged
+    std::shared_ptr<const ByteTrie> kept; ///< texts that are not changed; null = none
     bool prefix = true;                   ///< whether to put a space in front
     bool mergeBlanks = true;              ///< whether to replace several spaces by one, and remove those at the ends
-    bool blanksAtEnds = false;            ///< whether the prefix is put at the end instead
+    bool blanksAtEnds = false;            ///< whether that space is put at the end instead
     bool markBlanks = true;               ///< whether to replace spaces by "▁"
 };
 
@@ -130,11 +132,12 @@ NormalizerPtr makeLowercase();
 NormalizerPtr makeStrip(bool left, bool right);
 NormalizerPtr makeStripAccents();
 NormalizerPtr makeBertCleaning(const BertCleaning& options);
-/// Puts a text in front of any text that is not empty.
+/// Puts `text` in front of every text that is not empty.
 NormalizerPtr makePrepend(std::string text);
 NormalizerPtr makeReplaceText(std::string pattern, std::string replacement);
 NormalizerPtr makeReplaceRegex(std::shared_ptr<const Regex> pattern, std::string replacement);
-/// Applies the map as Hugging Face's library does: to whole graphemes of up to 5 bytes, else to single characters.
+/// Applies a character map as Hugging Face's library does: to graphemes of up to 5 bytes as a whole, otherwise to
+/// single characters.
 NormalizerPtr makeGraphemeMap(std::shared_ptr<const Charsmap> map);
 NormalizerPtr makeSentencePiece(SentencePieceRules rules);
 /// Removes control characters and replaces white space by spaces, as in "nmt" of SentencePiece.

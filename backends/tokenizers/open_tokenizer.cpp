@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The text of a file, which stays mapped.
+/// The text of a file. The file stays mapped.
 class Text {
 public:
     explicit Text(const fs::path& path)
@@ -41,7 +41,7 @@ std::optional<JsonObject> jsonAt(const fs::path& path) {
     return JsonObject::parse(text.view(), path.string());
 }
 
-/// The token of a key such as "bos_token", whose value is a text or an object with "content".
+/// The token under a key such as "bos_token". Its value is a text, or an object with the key "content".
 std::optional<std::string> namedToken(const std::optional<JsonObject>& object, const std::string& key) {
     if (!object || !object->has(key))
         return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<std::string> namedToken(const std::optional<JsonObject>& object, c
     return object->isText(key) ? object->text(key) : std::nullopt;
 }
 
-/// Reads the other files in the folder of a vocabulary.
+/// Reads the other files in the folder of a vocabulary file.
 HfContext contextOf(const fs::path& folder) {
     HfContext context;
     context.folder = folder.string();
@@ -98,7 +98,7 @@ TokenizerParts partsOf(const fs::path& path, const HfContext& context) {
     return parts;
 }
 
-/// Fills in the ids of special tokens; adds a warning for each that is not in the vocabulary.
+/// Sets the ids of special tokens. Adds a warning for each special token that is not in the vocabulary.
 void fillCard(const HfContext& context, TokenizerParts& parts) {
     TokenizerCard& card = parts.card;
     const auto find = [&](const char* role, std::optional<int>& id) {
@@ -149,7 +149,7 @@ bool beginsAsGguf(const std::string& path) {
     return charactersOf(MappedFile::open(path)->bytes()).starts_with("GGUF");
 }
 
-/// The tokenizer of a GGUF model. If the model is split, the metadata is in the first part.
+/// The tokenizer of a GGUF model. If the model is split, the first part contains the metadata.
 TokenizerParts fromGguf(const fs::path& path) {
     const std::vector<GgufPart> files = readGgufParts(path.string(), {});
     TokenizerParts parts = readGgufTokenizer(files.front().metadata);
@@ -171,7 +171,7 @@ TokenizerParts partsAt(const fs::path& path) {
         return fromGguf(path);
     if (isTokenizerFile(path.string()))
         return readTokenizerFile(path.string());
-    // A weights file: the tokenizer is in the same folder.
+    // For a weights file, the tokenizer is in the same folder.
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     if (const std::string name = tokenizerFileIn(folder.string()); !name.empty())
         return readTokenizerFile((folder / name).string());

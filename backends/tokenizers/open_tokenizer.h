@@ -8,15 +8,15 @@
 
 namespace secateur {
 
-/// Opens the tokenizer of a checkpoint (a Hugging Face directory, a weights file in one, a .gguf file or a directory
-/// with one, a repository's folder in the hub's cache) or a tokenizer's own file (tokenizer.json, tokenizer.model,
-/// spiece.model, vocab.txt, vocab.json with merges.txt). If a directory has several of these files, opens the first in
-/// this order.
+/// Opens the tokenizer of a checkpoint: a Hugging Face directory, a weights file in one, a .gguf file or a directory
+/// with one, or the folder of a repository in the hub's cache. Also opens a tokenizer file itself: tokenizer.json,
+/// tokenizer.model, spiece.model, vocab.txt, or vocab.json with merges.txt. If a directory has several of these files,
+/// the first in this order is used.
 /// @throws Error naming the file, the place in it and the reason
 std::shared_ptr<const Tokenizer> openTokenizer(const std::string& path);
 
-/// The tokenizer of an opened model. If it has added tokens beyond the model's embedding, which cannot be run, the card
-/// has a warning. @throws Error also if the vocabulary itself is larger than the embedding
+/// The tokenizer of an opened model. Added tokens with ids beyond the model's embedding cannot be run; its card then
+/// has a warning. @throws Error also if the vocabulary without added tokens is larger than the embedding
 std::shared_ptr<const Tokenizer> openTokenizer(const ModelCard& model);
 
 } // namespace secateur

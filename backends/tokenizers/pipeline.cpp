@@ -17,7 +17,7 @@ namespace secateur {
 
 namespace {
 
-/// Offset of the character before `at`.
+/// Offset of the character that ends at `at`.
 std::size_t characterBefore(std::string_view text, std::size_t at) {
     --at;
     while (unicode::isContinuation(text[at]))
@@ -157,7 +157,8 @@ private:
             encoding.ranges.push_back(text.origin(begin, end));
     }
 
-    /// Appends an added token. If ranges exclude spaces, its range leaves out white space before the token's text.
+    /// Appends an added token. If ranges exclude spaces, its range does not include white space before the token's
+    /// text.
     void addFound(Encoding& encoding, const AddedTokens::Found& found, const AlignedText& text) const {
         std::size_t begin = found.begin;
         while (m_parts.post.trimsBlanks && begin < found.end) {
@@ -244,10 +245,10 @@ std::optional<int> AddedTokens::id(std::string_view text) const {
 std::vector<AddedTokens::Found> AddedTokens::cut(std::string_view text, bool normalized, SpecialText special) const {
     std::vector<Found> found;
     const ByteTrie& trie = normalized ? m_normalized : m_plain;
-    std::size_t done = 0; // text up to here is in `found`
+    std::size_t done = 0; // end of the text that is covered by `found`
     for (std::size_t at = 0; at < text.size() && !trie.empty();) {
         int id = ByteTrie::none;
-        std::size_t length = 0; // of the longest token here
+        std::size_t length = 0; // length of the longest token that begins here
         if (trie.mayBegin(text[at])) {
             trie.match(text, at, [&](std::size_t bytes, int value) {
                 length = bytes;

@@ -18,7 +18,7 @@
 
 namespace secateur {
 
-/// A step of decoding: rewrites the list of the tokens' texts. Immutable.
+/// A step of decoding. It rewrites the list of the texts of tokens. Immutable.
 class Decoder {
 public:
     virtual ~Decoder() = default;
@@ -28,47 +28,48 @@ public:
 
 using DecoderPtr = std::unique_ptr<const Decoder>;
 
-/// Joins the bytes that tokens spell in GPT-2's alphabet into one text.
+/// Decodes the bytes that tokens spell in GPT-2's alphabet, and joins them.
 DecoderPtr makeByteLevelDecoder();
-/// Replaces consecutive <0x..> tokens by the characters that they spell; if these are not valid, each token by U+FFFD.
+/// Replaces consecutive <0x..> tokens by the characters that they spell. If these are not valid UTF-8, each token
+/// becomes U+FFFD.
 DecoderPtr makeByteFallbackDecoder();
 DecoderPtr makeFuse();
 DecoderPtr makeStripDecoder(std::string character, std::size_t fromStart, std::size_t fromEnd);
 DecoderPtr makeReplaceTextDecoder(std::string pattern, std::string replacement);
 DecoderPtr makeReplaceRegexDecoder(std::shared_ptr<const Regex> pattern, std::string replacement);
 DecoderPtr makeMetaspaceDecoder(std::string mark, PrependScheme scheme);
-/// Puts spaces before all tokens except those with the prefix, which is removed.
+/// Puts a space before every token without the prefix, and removes the prefix from the others.
 /// @param cleanUp whether to remove spaces before English punctuation and contractions
 DecoderPtr makeWordPieceDecoder(std::string prefix, bool cleanUp);
-/// Puts spaces in place of word-end marks.
+/// Replaces word-end marks by spaces.
 DecoderPtr makeWordEndDecoder(std::string wordEnd);
 
-/// A token that is matched before the text is split into words.
+/// A token that is found in a text before the text is split into words.
 struct AddedToken {
     int id = 0;
     std::string text;
-    bool singleWord = false;  ///< whether it is matched only without adjacent word characters
+    bool singleWord = false;  ///< whether it is found only if no word character is adjacent
     bool stripsLeft = false;  ///< whether it includes the white space before it
     bool stripsRight = false; ///< whether it includes the white space after it
-    bool normalized = true;   ///< whether its normalised form is matched in the normalised text
+    bool normalized = true;   ///< whether its normalised form is searched in the normalised text
     bool special = false;
 };
 
-/// Finds added tokens in text. Immutable.
+/// Finds added tokens in a text. Immutable.
 class AddedTokens {
 public:
     AddedTokens() = default;
-    /// Of several tokens with one id the last counts. @param normalizers all normalizers of the tokenizer
+    /// If several tokens have the same id, the last is used. @param normalizers all normalizers of the tokenizer
     AddedTokens(std::vector<AddedToken> tokens, std::span<const NormalizerPtr> normalizers);
 
-    /// A part of a text: plain text, or an added token.
+    /// A part of a text: an added token, or the plain text between added tokens.
     struct Found {
         std::size_t begin = 0;
         std::size_t end = 0;
-        std::optional<int> id; ///< nothing for plain text
+        std::optional<int> id; ///< id of the added token; empty for plain text
     };
     /// Splits a text at added tokens. The parts cover the whole text.
-    /// @param normalized whether normalizers were applied to the text
+    /// @param normalized whether the text was normalised already
     std::vector<Found> cut(std::string_view text, bool normalized, SpecialText special) const;
 
     /// The added token with this id; nullptr if there is none.
@@ -80,8 +81,8 @@ public:
 
 private:
     std::map<int, AddedToken> m_tokens;
-    ByteTrie m_plain;      ///< matched before the normalizers
-    ByteTrie m_normalized; ///< matched after the normalizers
+    ByteTrie m_plain;      ///< tokens to find before the normalizers run
+    ByteTrie m_normalized; ///< tokens to find after the normalizers ran
 };
 
 /// An element of a template: the first or the second text, or special tokens.
@@ -89,15 +90,15 @@ struct TemplateItem {
     enum class Kind { special, first, second };
     Kind kind = Kind::first;
     int type = 0;
-    std::vector<int> ids; ///< of the special tokens
+    std::vector<int> ids; ///< ids of the special tokens
 };
 
-/// Combines texts and special tokens by templates.
+/// Combines one or two texts and special tokens by templates.
 struct PostProcessor {
     std::vector<TemplateItem> single{{TemplateItem::Kind::first, 0, {}}};
     std::vector<TemplateItem> pair{{TemplateItem::Kind::first, 0, {}}, {TemplateItem::Kind::second, 1, {}}};
     bool trimsBlanks = false; ///< whether ranges exclude spaces at a token's ends
-    bool keepsPrefix = false; ///< whether ranges keep one space at a text's beginning, perhaps added by the tokenizer
+    bool keepsPrefix = false; ///< whether ranges keep one space at a text's beginning, perhaps an added one
 
     bool addsFront() const { return !single.empty() && single.front().kind == TemplateItem::Kind::special; }
     void trim(Encoding& encoding, std::string_view text) const;
@@ -105,14 +106,14 @@ struct PostProcessor {
     Encoding join(Encoding first, const Encoding* second, const EncodeOptions& options) const;
 };
 
-/// The steps of a tokenizer, in order.
+/// The steps of a tokenizer, in the order in which they run.
 struct TokenizerParts {
     AddedTokens added;
     std::vector<NormalizerPtr> normalizers;
     std::vector<PreTokenizerPtr> preTokenizers;
     std::unique_ptr<const TokenModel> model;
     PostProcessor post;
-    std::vector<DecoderPtr> decoders; ///< empty: tokens are joined by spaces
+    std::vector<DecoderPtr> decoders; ///< empty = the texts of tokens are joined by spaces
     TokenizerCard card;               ///< assemble() sets kind, size and addsBos
 };
 

@@ -29,7 +29,7 @@ constexpr std::array known{
         qwen2Rule},
 };
 
-/// Finds the pieces of one range of a text.
+/// Finds the pieces of a range of a text by a ScanRule.
 class Scanner {
 public:
     Scanner(const ScanRule& rule, std::string_view text, Cut range)
@@ -93,11 +93,12 @@ private:
             return 2;
         if ((first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l'))
             return 3;
-        constexpr std::string_view longS = "\xC5\xBF"; // U+017F, whose upper case is S
+        constexpr std::string_view longS = "\xC5\xBF"; // U+017F (long s), whose upper case is S
         return m_rule.foldedContractions && m_text.substr(at + 1).starts_with(longS) ? 3 : 0;
     }
 
-    /// The end of a piece that has one character before its letters, digits or marks; 0 if there is no such piece.
+    /// The end of a piece that consists of one character and the letters, digits or marks after it; 0 if there is no
+    /// such piece.
     std::size_t afterPrefix(std::size_t at, const Step& first) const {
         const bool blank = m_text[at] == ' ';
         const bool mayPrefix = m_rule.anyLetterPrefix ? !(first.bits & (letter | number | newline)) : blank;
@@ -136,7 +137,7 @@ private:
     }
 
     /// The end of a piece of white space. The last of several white-space characters belongs to the next piece, unless
-    /// the text ends after it. If the rule has newlinesApart, the piece ends after the last line end, if there is one.
+    /// the text ends after it. With ScanRule::newlinesApart, the piece ends after the last line end, if it has one.
     std::size_t blanks(std::size_t at) const {
         std::size_t last = at;
         std::size_t end = at;
@@ -161,7 +162,7 @@ private:
     std::size_t m_end;
 };
 
-/// A part of a word, and whether it is a delimiter.
+/// A part of a word: a delimiter, or the text between delimiters.
 struct Part {
     Cut range;
     bool delimiter = false;
@@ -171,7 +172,7 @@ Cut cutOf(std::size_t begin, std::size_t end) {
     return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
 }
 
-/// Collects the parts of a word, given its delimiters.
+/// Divides a word into parts, given its delimiters.
 class Parts {
 public:
     Parts(std::vector<Part>& parts, Cut word)
@@ -308,7 +309,7 @@ private:
     ScanRule m_rule;
 };
 
-/// Rewrites each word with a function, and updates the words' ranges.
+/// Rewrites each word by a function, and updates the ranges of the words.
 template <typename Write>
 void rewriteWords(Section& section, Write write) {
     Rewriter fresh(section.text);

@@ -14,39 +14,39 @@
 
 namespace secateur {
 
-/// The bytes [begin, end) of a word in a text.
+/// A word: the bytes [begin, end) of a text.
 struct Cut {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
 };
 
-/// A regular expression by which a family of tokenizers splits text, as options of scan(). scan() is faster.
+/// A regular expression by which a family of tokenizers splits text, described by options of scan(), which is faster.
 struct ScanRule {
-    bool foldedContractions = false; ///< whether 'S counts as 's
+    bool foldedContractions = false; ///< whether 'S is treated like 's
     bool anyLetterPrefix = false;    ///< whether any character but CR, LF, letters and numbers may precede letters
     bool newlinesApart = false;      ///< whether line ends join marks before them, and blanks up to them are a piece
     int mostDigits = 0;              ///< maximum digits of a piece, which then has no leading space; 0: no limit
 };
 
-/// The rule that is equivalent to a regular expression with exactly this text; nothing if there is none.
+/// The rule for a regular expression with exactly this text; empty if there is none.
 std::optional<ScanRule> knownScanRule(std::string_view pattern);
-/// The rule of GPT-2, which byte-level pre-tokenizers contain too.
+/// The rule of GPT-2. Byte-level pre-tokenizers use it too.
 inline constexpr ScanRule gpt2Rule{};
 inline constexpr ScanRule llama3Rule{
     .foldedContractions = true, .anyLetterPrefix = true, .newlinesApart = true, .mostDigits = 3};
 inline constexpr ScanRule qwen2Rule{
     .foldedContractions = true, .anyLetterPrefix = true, .newlinesApart = true, .mostDigits = 1};
 
-/// Appends the pieces of a range of valid UTF-8, in order; together they are the whole range.
+/// Appends the pieces of a range of a text, in order. Together they cover the range. @param text valid UTF-8
 void scan(const ScanRule& rule, std::string_view text, Cut range, std::vector<Cut>& pieces);
 
-/// A text and its words; text outside words produces no tokens.
+/// A text and its words. Text outside of words produces no tokens.
 struct Section {
     AlignedText text;
     std::vector<Cut> words;
 };
 
-/// A step that splits words into smaller ones. Immutable.
+/// A step that splits words into smaller words. Immutable.
 class PreTokenizer {
 public:
     virtual ~PreTokenizer() = default;
@@ -56,27 +56,27 @@ public:
 
 using PreTokenizerPtr = std::unique_ptr<const PreTokenizer>;
 
-/// What becomes of the delimiters at which a text is split.
+/// How delimiters are treated when a text is split at them.
 enum class Delimiters {
     removed,
-    isolated,   ///< each delimiter is a word
-    contiguous, ///< adjacent delimiters are one word
+    isolated,   ///< each delimiter becomes a word
+    contiguous, ///< adjacent delimiters become one word
     mergedWithPrevious,
     mergedWithNext,
 };
 
-/// What counts as a delimiter: characters of a kind, a text, or the matches of an expression.
+/// What is a delimiter: characters of a kind, a text, or the matches of an expression.
 using DelimiterKind = bool (*)(char32_t);
 using DelimiterPattern = std::variant<DelimiterKind, std::string, std::shared_ptr<const Regex>>;
 
-/// The words in front of which Metaspace puts a mark: all, the first of the text, or none.
+/// The words before which Metaspace puts a mark: all words, the first word of the text, or none.
 enum class PrependScheme { always, first, never };
 
-/// Splits words at delimiters. @param invert whether delimiters and other text exchange roles
+/// Splits words at delimiters. @param invert whether delimiters and the text between them exchange their roles
 PreTokenizerPtr makeSplit(DelimiterPattern pattern, Delimiters delimiters, bool invert = false);
-/// Splits words into the pieces of a rule.
+/// Splits words into the pieces of scan().
 PreTokenizerPtr makeScan(const ScanRule& rule);
-/// Puts a space in front of every word that does not begin with one.
+/// Puts a space before every word that does not begin with one.
 PreTokenizerPtr makePrefixBlank();
 PreTokenizerPtr makeMetaspace(std::string mark, PrependScheme scheme, bool split);
 /// Splits into runs of word characters and runs of other characters except white space (\w+|[^\w\s]+).

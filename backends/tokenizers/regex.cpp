@@ -23,21 +23,21 @@ constexpr std::uint32_t mostKibibytes = 65'536;
 constexpr std::size_t stackStart = 32 * 1024;
 constexpr std::size_t stackLimit = 4 * 1024 * 1024;
 
-/// The characters of White_Space, for \s; PCRE2's own \s has one character more.
+/// The characters of White_Space, which \s stands for. PCRE2's own \s contains one more character.
 constexpr std::string_view spaces =
     R"(\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 
 constexpr std::string_view wordMembers = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
 constexpr std::string_view hexadecimalDigits = "0-9a-fA-F";
 
-/// The major version of Unicode that PCRE2 knows.
+/// The major version of Unicode that PCRE2 supports.
 int unicodeVersion() {
     std::array<char, 64> text{};
     pcre2_config(PCRE2_CONFIG_UNICODE_VERSION, text.data());
     return std::atoi(text.data());
 }
 
-/// Characters of a general category that are newer than PCRE2's version of Unicode, as members of a character class.
+/// Characters of a general category that are newer than the Unicode version of PCRE2, as members of a character class.
 std::string newerMembers(std::string_view category) {
     std::string members;
     for (const auto& [first, last] : unicode::addedAfter(unicodeVersion(), category))
@@ -45,8 +45,8 @@ std::string newerMembers(std::string_view category) {
     return members;
 }
 
-/// Translates an expression from Oniguruma's syntax, which the original library uses, to PCRE2's. Most of it is the
-/// same.
+/// Translates an expression from the syntax of Oniguruma, which the original library uses, to that of PCRE2. Most of
+/// the syntax is the same.
 class Speller {
 public:
     Speller(std::string_view pattern, const std::string& subject)
@@ -93,7 +93,7 @@ private:
         if (m_depth > 0 && negated) {
             if (members != spaces)
                 refuse(fmt::format("{} inside a class", m_pattern.substr(m_at, 2)));
-            return copy(2); // the same except for one character
+            return copy(2); // the same in PCRE2
         }
         m_spelled += m_depth > 0 ? std::string(members) : fmt::format("[{}{}]", negated ? "^" : "", members);
         m_at += 2;
@@ -116,7 +116,7 @@ private:
         const std::size_t flags = m_pattern.find_first_not_of("imx-", m_at + 2);
         if (!follows("(?") || flags == std::string_view::npos || (m_pattern[flags] != ':' && m_pattern[flags] != ')'))
             return copy(1);
-        for (; m_at < flags; ++m_at) // Oniguruma's flag m is PCRE2's s
+        for (; m_at < flags; ++m_at) // the flag m of Oniguruma is s in PCRE2
             m_spelled += m_pattern[m_at] == 'm' ? 's' : m_pattern[m_at];
     }
 
@@ -135,7 +135,7 @@ private:
         if (follows("[^"))
             refuse("a negated class inside a class");
         if (m_pattern[m_at] == '[') {
-            ++m_depth; // the members of a nested class join the outer class
+            ++m_depth; // the members of a nested class are added to the outer class
             ++m_at;
         } else if (m_pattern[m_at] == ']' && --m_depth > 0) {
             ++m_at;
@@ -148,7 +148,7 @@ private:
     const std::string& m_subject;
     std::string m_spelled;
     std::size_t m_at = 0;
-    int m_depth = 0; ///< number of open classes
+    int m_depth = 0; ///< number of classes that are open
 };
 
 std::string messageOf(int code) {
@@ -157,7 +157,8 @@ std::string messageOf(int code) {
     return reinterpret_cast<const char*>(text.data());
 }
 
-/// Whether an error is one of the limits. Which limit is reached first depends on whether the expression was compiled.
+/// Whether an error is an exceeded limit. Which limit is exceeded first depends on whether the expression was compiled
+/// by JIT.
 bool isLimit(int code) {
     return code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT || code == PCRE2_ERROR_HEAPLIMIT ||
            code == PCRE2_ERROR_JIT_STACKLIMIT || code == PCRE2_ERROR_RECURSELOOP;
@@ -197,7 +198,7 @@ Regex::Regex(const std::string& pattern, std::string subject)
                       PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &failure, &place, nullptr);
     if (!m_compiled->code)
         throw Error(fmt::format("is not a valid regular expression: {}", messageOf(failure)), m_subject);
-    // May fail if there is no JIT compiler: matching is then slower, with the same results.
+    // Fails if there is no JIT compiler. Matching is then slower, with the same results.
     pcre2_jit_compile(m_compiled->code, PCRE2_JIT_COMPLETE);
 }
 
@@ -243,7 +244,8 @@ bool Regex::Search::next(std::size_t& begin, std::size_t& end) {
         if (found == PCRE2_ERROR_NOMATCH)
             return false;
         if (found == PCRE2_ERROR_JIT_STACKLIMIT && !m_state->stack) {
-            // Created only now, because the default stack suffices for nearly all matches, and creating one takes time.
+            // Created only when it is needed: the default stack suffices for nearly all matches, and creating a stack
+            // takes time.
             m_state->stack = pcre2_jit_stack_create(stackStart, stackLimit, nullptr);
             pcre2_jit_stack_assign(m_state->context, nullptr, m_state->stack);
             continue;
@@ -260,7 +262,8 @@ bool Regex::Search::next(std::size_t& begin, std::size_t& end) {
             m_at = end;
             return true;
         }
-        // After an empty match, continues at the next character. With look-behind, the end may precede the beginning.
+        // An empty match continues at the next character. With look-behind, the end of a match may precede its
+        // beginning.
         m_at = std::max(m_at, begin);
         m_at += m_at < m_text.size() ? unicode::characterAt(m_text, m_at).bytes : 1;
     }

@@ -8,11 +8,10 @@
 
 namespace secateur {
 
-/// A regular expression from a tokenizer's file, in Oniguruma's syntax: ^ and $ match at the ends of lines.
-/// Thread-safe.
+/// A regular expression from a tokenizer file, in Oniguruma's syntax: ^ and $ match at the ends of lines. Thread-safe.
 class Regex {
 public:
-    /// @param subject for messages. @throws Error if it cannot be compiled or is too large
+    /// @param subject name of the file, for error messages @throws Error if it cannot be compiled or is too large
     Regex(const std::string& pattern, std::string subject);
     ~Regex();
     Regex(const Regex&) = delete;
@@ -29,8 +28,8 @@ public:
             match(begin, end);
     }
 
-    /// Of the last match, the first group that took part in it, or the whole match if the expression has no groups;
-    /// nothing if there is no match. @throws Error as forEach()
+    /// The first group that took part in the last match. If the expression has no groups, the whole match. Empty if
+    /// there is no match. @throws Error as forEach()
     std::optional<std::string_view> last(std::string_view text) const;
 
 private:
@@ -42,7 +41,7 @@ private:
         Search(const Search&) = delete;
         Search& operator=(const Search&) = delete;
         bool next(std::size_t& begin, std::size_t& end);
-        std::string_view group() const; ///< of the match that next() found last
+        std::string_view group() const; ///< the group of the match that next() found last
 
     private:
         struct State;

@@ -14,14 +14,14 @@ namespace secateur {
 
 namespace {
 
-/// Reads the fields of a protocol buffer message. Checks every length against the bytes left.
+/// Reads the fields of a protocol buffer message. Every length is checked against the remaining bytes.
 class Message {
 public:
     Message(std::string_view bytes, const std::string& subject)
         : m_bytes(bytes)
         , m_subject(subject) {}
 
-    /// The next field; false at the end.
+    /// Reads the next field. Returns false at the end.
     bool next() {
         if (m_bytes.empty())
             return false;
@@ -43,7 +43,7 @@ public:
     std::uint64_t field() const { return m_field; }
     std::string_view text() const { return want(2), m_text; }
     std::int64_t number() const { return want(0), static_cast<std::int64_t>(m_number); }
-    /// A 32-bit whole number.
+    /// The value of the field as a 32-bit integer.
     std::int64_t small() const { return static_cast<std::int32_t>(number()); }
     bool flag() const { return number() != 0; }
     float real() const {
@@ -179,8 +179,8 @@ std::unique_ptr<const TokenModel> modelOf(const SentencePieceFile& file, std::sh
     return std::make_unique<Bpe>(std::move(vocabulary), merges, options);
 }
 
-/// Makes added tokens of pieces. User-defined pieces of BPE models are matched in normalised text. Control pieces,
-/// which SentencePiece itself never matches, are matched in the given text.
+/// Adds added tokens for pieces. User-defined pieces of BPE models are found in the normalised text. Control pieces,
+/// which SentencePiece itself never finds in a text, are found in the original text.
 void addTokens(const SentencePieceFile& file, TokenizerParts& parts) {
     std::vector<AddedToken> added;
     for (std::size_t i = 0; i < file.pieces.size(); ++i) {
@@ -195,7 +195,7 @@ void addTokens(const SentencePieceFile& file, TokenizerParts& parts) {
         token.normalized = !token.special;
         added.push_back(std::move(token));
     }
-    // User-defined pieces are stored in normalised form, so no normalizer is applied to them.
+    // User-defined pieces are stored in normalised form. No normalizer is applied to them.
     parts.added = AddedTokens(std::move(added), {});
 }
 
@@ -245,7 +245,7 @@ TokenizerParts makeSentencePieceParts(const SentencePieceFile& file, const std::
     const auto idOf = [&](std::int64_t id) {
         return id >= 0 && id < vocabulary->size() ? std::optional(static_cast<int>(id)) : std::nullopt;
     };
-    // The unknown token is the piece of type "unknown", not the id in the trainer's options.
+    // The unknown token is the piece of type "unknown". The id in the trainer's options is not used.
     const auto unknown = std::ranges::find(file.pieces, Type::unknown, &SentencePieceFile::Piece::type);
     if (unknown == file.pieces.end())
         throw Error("has no unknown piece", subject);

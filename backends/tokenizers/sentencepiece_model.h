@@ -30,10 +30,11 @@ struct SentencePieceFile {
     bool markBlanks = true;
 };
 
-/// @throws Error if the file ends early or has invalid values
+/// Parses a model file. @throws Error if the file ends early or has invalid values
 SentencePieceFile parseSentencePiece(std::string_view bytes, const std::string& subject);
 
-/// The tokenizer that SentencePiece would build: adds no special tokens to texts; control pieces are added tokens.
+/// The tokenizer that SentencePiece would build. It adds no special tokens to texts. Control pieces become added
+/// tokens.
 /// @throws Error if something is inconsistent or unknown
 TokenizerParts makeSentencePieceParts(const SentencePieceFile& file, const std::string& subject);
 

@@ -137,7 +137,7 @@ std::uint32_t maskOf(char32_t code) {
     return U_GET_GC_MASK(static_cast<UChar32>(code));
 }
 
-/// Whether a character was assigned in that version of Unicode or before.
+/// Whether a character was assigned in Unicode version `version` or before.
 bool isAsOldAs(char32_t code, int version) {
     UVersionInfo age{};
     u_charAge(static_cast<UChar32>(code), age);
@@ -209,7 +209,7 @@ bool isBertPunctuation(char32_t code) {
     if (code < 0x80)
         return (code >= '!' && code <= '/') || (code >= ':' && code <= '@') || (code >= '[' && code <= '`') ||
                (code >= '{' && code <= '~');
-    // As in Unicode 8, in which these two characters were still punctuation.
+    // In Unicode 8, these two characters were still punctuation.
     return code == 0x166D || code == 0x111C9 || ((maskOf(code) & U_GC_P_MASK) != 0 && isAsOldAs(code, 8));
 }
 
@@ -255,7 +255,7 @@ std::vector<std::pair<char32_t, char32_t>> addedAfter(int version, std::string_v
     struct Category {
         std::string_view name;
         std::uint32_t mask;
-        std::uint8_t bits; ///< bit in classes(), which has characters that an older ICU lacks; 0 = no such bit
+        std::uint8_t bits; ///< bit in classes(), which also covers characters that an older ICU lacks; 0 = no such bit
     };
     static constexpr std::array<Category, 13> categories{{{"L", U_GC_L_MASK, letter},
                                                           {"N", U_GC_N_MASK, number},
@@ -292,7 +292,7 @@ void appendLower(std::string& text, char32_t code) {
     if (code < 0x80)
         text.push_back(static_cast<char>(code >= 'A' && code <= 'Z' ? code + ('a' - 'A') : code));
     else if (code == 0x130)
-        text += "i\xCC\x87"; // the one character whose lower case is two
+        text += "i\xCC\x87"; // the only character whose lower case is two characters
     else
         append(text, static_cast<char32_t>(u_tolower(static_cast<UChar32>(code))));
 }

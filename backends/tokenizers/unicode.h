@@ -10,7 +10,7 @@
 /// Characters and the character classes that tokenizers use.
 namespace secateur::unicode {
 
-/// Bits of the character classes that pre-tokenizers use, by Unicode 16, the version of their regular expressions.
+/// Bits of the character classes of pre-tokenizers. They follow Unicode 16, like the regular expressions.
 enum Class : std::uint8_t {
     letter = 1,
     number = 2,
@@ -55,13 +55,13 @@ bool isValid(std::string_view text);
 /// The text as valid UTF-8, with one replacement character for each maximal invalid part.
 std::string repaired(std::string_view text);
 
-// Sets of characters as in the original tokenizer libraries, some by older versions of Unicode.
+// Sets of characters as the original tokenizer libraries define them. Some follow older versions of Unicode.
 bool isBertPunctuation(char32_t code);
-bool isBertControl(char32_t code);    ///< removed by BERT's cleaning, in addition to 0 and U+FFFD
+bool isBertControl(char32_t code);    ///< removed by BERT's cleaning, as are 0 and U+FFFD
 bool isNonspacingMark(char32_t code); ///< accents that BERT removes
 bool isStrippedAccent(char32_t code); ///< accents that the normalizer StripAccents removes
-bool isChinese(char32_t code);        ///< BERT's blocks of ideographs
-bool isWordCharacter(char32_t code);  ///< \w
+bool isChinese(char32_t code);        ///< the ideographs of BERT
+bool isWordCharacter(char32_t code);  ///< the characters of \w
 inline bool isSpace(char32_t code) {
     return (classes()[code] & space) != 0;
 }
@@ -70,10 +70,10 @@ inline bool isNumber(char32_t code) {
 }
 
 /// Ranges [first, last] of characters that Unicode versions after `version` added to a general category.
-/// @param category such as "L" or "Lu"; for an unknown name the result is empty
+/// @param category for example "L" or "Lu"; an unknown category gives no ranges
 std::vector<std::pair<char32_t, char32_t>> addedAfter(int version, std::string_view category);
 
-/// Appends the full lower-case mapping of a character, without context; usually one character.
+/// Appends the full lower-case mapping of a character, without regard to its context. It is usually one character.
 void appendLower(std::string& text, char32_t code);
 
 } // namespace secateur::unicode

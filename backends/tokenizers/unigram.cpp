@@ -10,7 +10,7 @@ namespace secateur {
 
 namespace {
 
-constexpr double unknownPenalty = 10; // difference of an unknown character's score from that of the least likely token
+constexpr double unknownPenalty = 10; // score of the least likely token minus that of an unknown character
 
 bool bitAt(const std::vector<bool>& bits, int id) {
     return static_cast<std::size_t>(id) < bits.size() && bits[static_cast<std::size_t>(id)];
@@ -61,7 +61,7 @@ void Unigram::fill(std::string_view word, std::vector<Node>& ends) const {
         if (node.id < 0 || score > node.score)
             node = {score, static_cast<std::uint32_t>(start), id};
     };
-    // While paths are compared, an unknown character needs an id even if the vocabulary has none for it.
+    // While paths are compared, an unknown character needs an id, even if the vocabulary has no unknown token.
     const int unknown = m_options.unknown >= 0 ? m_options.unknown : std::numeric_limits<int>::max();
     for (std::size_t at = 0; at < word.size();) {
         const double here = ends[at].score;

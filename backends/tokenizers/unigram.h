@@ -9,17 +9,17 @@
 namespace secateur {
 
 struct UnigramOptions {
-    int unknown = -1;              ///< id; -1 = none: unknown characters are an error
+    int unknown = -1;              ///< id of the unknown token; -1 = none, so that an unknown character is an error
     bool byteFallback = false;     ///< whether unknown characters become <0x..> tokens, if these exist
     bool singlePrecision = false;  ///< whether scores are summed in float32, as in SentencePiece
-    std::vector<bool> usable;      ///< for each id, whether texts may be divided into this token; empty = all
+    std::vector<bool> usable;      ///< for each id, whether texts may be divided into this token; empty = all may
     std::vector<bool> userDefined; ///< for each id, whether the token takes precedence over others; empty = none
 };
 
-/// Splits a word into the most likely tokens, by the sum of their scores.
+/// Splits a word into the tokens with the largest sum of scores, which is the most likely division.
 class Unigram : public TokenModel {
 public:
-    /// @param scores by id
+    /// @param scores score of each id
     Unigram(std::shared_ptr<const Vocabulary> vocabulary, std::vector<double> scores, UnigramOptions options);
 
     void encode(std::string_view word, WordCache& cache, std::vector<TokenPiece>& pieces) const override;
@@ -30,7 +30,7 @@ private:
     struct Node {
         double score = 0;
         std::uint32_t start = 0;
-        int id = -1; ///< of the token that ends here; -1 if none does
+        int id = -1; ///< id of the token that ends here; -1 if none does
     };
     template <typename Score>
     void fill(std::string_view word, std::vector<Node>& ends) const;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t spareIds = 100'000; // maximum number of unused ids in a vocabulary
 constexpr std::size_t longestTexts = std::numeric_limits<std::uint32_t>::max();
 
-constexpr char32_t firstStandIn = 0x100; // first character that stands for an unprintable byte
+constexpr char32_t firstStandIn = 0x100; // the first character that stands for a byte that is not printable
 constexpr std::size_t letterCodes = 0x180;
 
 bool printsAsItself(unsigned byte) {
@@ -33,7 +33,7 @@ std::array<std::string, 256> makeLetters() {
     return letters;
 }
 
-/// For each character, the byte for which it stands; -1 = none.
+/// For each character, the byte that it stands for; -1 = none.
 std::array<int, letterCodes> makeBytes() {
     std::array<int, letterCodes> bytes{};
     bytes.fill(-1);
@@ -141,7 +141,7 @@ std::optional<unsigned char> namedByte(std::string_view token) {
 
 namespace {
 
-constexpr std::size_t entries = 1U << 14U; // a word's hash determines its entry
+constexpr std::size_t entries = 1U << 14U; // number of entries; the hash of a word determines its entry
 constexpr std::size_t mostPieces = 1U << 19U;
 
 } // namespace
@@ -159,7 +159,7 @@ const TokenPiece* WordCache::find(std::string_view word, std::size_t& count) con
 }
 
 void WordCache::remember(std::string_view word, std::span<const TokenPiece> pieces) {
-    // Words without tokens are not cached, because only the number of pieces limits the size of the cache.
+    // A word without tokens is not cached, because the number of pieces limits the size of the cache.
     if (pieces.empty())
         return;
     if (m_pieces.size() + pieces.size() > mostPieces) {

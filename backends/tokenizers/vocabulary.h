@@ -12,29 +12,31 @@
 
 namespace secateur {
 
-/// Maximum number of bytes of a token, because long tokens slow down searching. Real tokens have up to a few hundred.
+/// Maximum number of bytes of a token, because long tokens make searches slow. Real tokens have at most a few hundred
+/// bytes.
 inline constexpr std::size_t longestToken = 4096;
 inline constexpr std::int64_t mostIds = std::numeric_limits<int>::max();
 /// SentencePiece's mark for a space.
 inline constexpr std::string_view spaceMark = "\xE2\x96\x81"; // ▁
 
-/// Tokens by id and ids by token. Ids may have gaps.
+/// Finds tokens by id and ids by token. Ids may have gaps.
 class Vocabulary {
 public:
     /// @param tokens maximum number of tokens that will be added
     Vocabulary(std::size_t tokens, std::string subject);
 
-    /// @throws Error if the token or the id exists already, or the id is far beyond the number of tokens
+    /// Adds a token. @throws Error if the token or the id exists already, or the id is far larger than the number of
+    /// tokens
     void add(std::string_view token, std::int64_t id);
     std::optional<int> find(std::string_view token) const;
     bool holds(int id) const { return id >= 0 && id < size() && m_tokens[static_cast<std::size_t>(id)].used; }
-    /// Empty for an unused id.
+    /// The token with an id; empty for an unused id.
     std::string_view text(int id) const;
-    /// One more than the largest id.
+    /// The largest id plus one.
     int size() const { return static_cast<int>(m_tokens.size()); }
     std::size_t tokens() const { return m_count; }
     const std::string& subject() const { return m_subject; }
-    /// @throws Error always: the text has no token, and the vocabulary has no unknown token
+    /// Reports a text that cannot be divided into tokens, when there is no unknown token. @throws Error always
     [[noreturn]] void refuseText(std::string_view text) const;
 
 private:
@@ -50,38 +52,38 @@ private:
     std::size_t m_announced;
     std::size_t m_count = 0;
     std::string m_texts;
-    std::vector<Token> m_tokens;        ///< by id
-    std::vector<std::uint32_t> m_slots; ///< hash table of id + 1; 0 is free
+    std::vector<Token> m_tokens;        ///< tokens by id
+    std::vector<std::uint32_t> m_slots; ///< hash table of id + 1; 0 = unused
 };
 
-/// A token in quotes, shortened for a message.
+/// A token in quotes for a message; long tokens are shortened.
 std::string inQuotes(std::string_view token);
 
-/// The printable character that stands for each byte in byte-level vocabularies (GPT-2's alphabet), as UTF-8.
+/// The printable characters that stand for bytes in byte-level vocabularies (GPT-2's alphabet), as UTF-8.
 const std::array<std::string, 256>& byteLetters();
 
-/// The bytes that a token spells in GPT-2's alphabet; nothing if it has other characters.
+/// The bytes that a token spells in GPT-2's alphabet; empty if it contains other characters.
 std::optional<std::string> spelledBytes(std::string_view token);
 
-/// "<0x0A>"
+/// The name of the token for a byte: "<0x0A>".
 std::string byteTokenName(unsigned char byte);
-/// The byte of a token such as "<0x0A>"; nothing for other tokens.
+/// The byte of a token with a name such as "<0x0A>"; empty for other tokens.
 std::optional<unsigned char> namedByte(std::string_view token);
 
-/// A token of a word: its id, and the number of bytes of the word that it stands for.
+/// A token in a word: its id and the number of bytes of the word that it covers.
 struct TokenPiece {
     int id = 0;
     std::uint32_t bytes = 0;
 };
 
-/// Caches the tokens of words. For one thread at a time.
+/// Caches the tokens of words. Only one thread at a time may use it.
 class WordCache {
 public:
     WordCache();
 
-    static constexpr std::size_t longestWord = 64; ///< in bytes; longer words are rarely repeated
+    static constexpr std::size_t longestWord = 64; ///< in bytes; longer words are rare and not cached
 
-    /// The tokens of a word; nullptr if it is not cached. @param count is set to their number
+    /// The tokens of a word; null if it is not cached. @param count set to the number of tokens
     const TokenPiece* find(std::string_view word, std::size_t& count) const;
     void remember(std::string_view word, std::span<const TokenPiece> pieces);
 
@@ -99,13 +101,13 @@ private:
     std::vector<TokenPiece> m_pieces;
 };
 
-/// Splits the words that pre-tokenizers make into tokens. Immutable.
+/// Splits words into tokens. Pre-tokenizers make the words. Immutable.
 class TokenModel {
 public:
     virtual ~TokenModel() = default;
 
-    /// Appends the word's tokens. Their lengths add up to the length of the word.
-    /// @param word valid UTF-8, not empty. @throws Error if no token stands for a part of it
+    /// Appends the tokens of a word. Their lengths add up to the length of the word.
+    /// @param word valid UTF-8, not empty @throws Error if no token covers a part of it
     virtual void encode(std::string_view word, WordCache& cache, std::vector<TokenPiece>& pieces) const = 0;
     virtual const Vocabulary& vocabulary() const = 0;
     virtual std::string_view kind() const = 0;

@@ -1,4 +1,5 @@
-// Exact ablation against transformers, and against full evaluations with each single unit cut.
+// Compares ablation metrics (the increase of the loss when one unit is cut) with values computed by transformers, and
+// with full evaluations of the model with that unit cut.
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/ablation.h"
 #include "analysis/metrics/ablation_walk.h"
@@ -31,7 +32,8 @@ QJsonObject judgedAblation() {
     return QJsonDocument::fromJson(file.readAll()).object();
 }
 
-/// Rows for apart(): a layer's list of values as it is, a single value as a list of one; null stands for NaN.
+/// Converts a JSON list with one item per layer into rows for natsApart(). An item that is an array is one row; a
+/// single number or null is a row of one cell. null stands for NaN.
 QJsonArray rowsOf(const QJsonArray& values) {
     QJsonArray rows;
     for (const auto& value : values)
@@ -39,7 +41,7 @@ QJsonArray rowsOf(const QJsonArray& values) {
     return rows;
 }
 
-/// The largest difference of two cells in nats; infinite if only one of them has a value.
+/// The largest difference of two cells in nats; infinite if a cell has a value in only one of the two tables.
 double natsApart(const Matrix& found, const QJsonArray& rows) {
     double worst = 0;
     for (std::size_t row = 0; row < found.rows(); ++row)
@@ -53,7 +55,7 @@ double natsApart(const Matrix& found, const QJsonArray& rows) {
     return worst;
 }
 
-/// Whether two lists of results have the same bits, with NaN equal to NaN.
+/// Whether two lists of results are equal bit by bit, where any NaN equals any other NaN.
 bool areSame(const std::vector<MetricResult>& one, const std::vector<MetricResult>& other) {
     const auto same = [](const Matrix& a, const Matrix& b) {
         return std::ranges::equal(a.values(), b.values(), [](double x, double y) {
@@ -66,7 +68,7 @@ bool areSame(const std::vector<MetricResult>& one, const std::vector<MetricResul
     });
 }
 
-/// Throws Cancelled at the report after the first `reports`.
+/// A Progress that accepts `reports` reports and throws Cancelled at the next one.
 Progress stoppingAfter(int reports) {
     return Progress([left = std::make_shared<int>(reports)](double, std::string_view) {
         if ((*left)-- <= 0)
@@ -91,7 +93,7 @@ std::vector<MetricResult> measured(const Model& model, const AblationRun& run, c
     return measureAblation(model, run, parseMetricRequests(requests), progress);
 }
 
-/// The losses of the sequences, each computed alone by a whole pass.
+/// The losses of the sequences. Each sequence is a batch of its own and runs through all layers.
 std::vector<WindowLoss> fullLosses(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
                                    std::span<const int> labels) {
     const SequenceLosses losses(model, sequences, labels);
@@ -112,7 +114,8 @@ class TestAblation : public QObject {
     Q_OBJECT
 
 private:
-    /// The largest error over all metrics in nats per token. Prints the error of each.
+    /// Measures all ablation metrics, prints the largest error of each and returns the largest of all, in nats per
+    /// token.
     static double worstOf(const GradientCase& c, const QJsonObject& expected) {
         double worst = 0;
         QStringList line;
@@ -163,7 +166,8 @@ private slots:
         const bool isEncoder = model->spec().family == Family::encoder;
         const std::vector<int> labels = isEncoder ? std::vector{0, 1, 1, 0, 1} : std::vector<int>();
         AblationRun run{*plan, sequences, labels, 40};
-        run.waitingBytes = 5000; // small: models that stay in the file need several walks
+        // Small, so that a model that is read from the file layer by layer needs several walks through its layers.
+        run.waitingBytes = 5000;
         const auto results = measured(*model, run, all);
         const auto whole = fullLosses(*model, *plan, sequences, labels);
         double worst = 0;
@@ -224,7 +228,8 @@ private slots:
             QVERIFY(lowFirst[i] == 0 || lowFirst[i] > 3 || screened.standardError->values()[i] == 0 ||
                     !reachesCutOff(screened.values.values(), screened.standardError->values(), 3)[i]);
 
-        // A run that is cancelled and continued again and again gives the same bits.
+        // Cancel the run again and again, a little later each time, and continue it from what is known. The result has
+        // the same bits as that of an uninterrupted run.
         run.memory.known = {};
         std::vector<MetricResult> part;
         for (int most = 3; most < 10'000; most += 12)
@@ -285,7 +290,7 @@ private slots:
                 known = std::move(found);
             } catch (const Cancelled&) {
                 ++stops;
-                continue; // cancelled before the first result
+                continue; // cancelled before the first partial result
             }
             if (std::ranges::all_of(known, &MetricResult::isWhole))
                 break;
@@ -295,7 +300,7 @@ private slots:
         qInfo("%s: stopped %d times", qPrintable(folder), stops);
         QVERIFY(stops > 0);
         QVERIFY(areSame(known, whole));
-        // A metric that is requested alone has the same values.
+        // A metric that is measured alone has the same values as among all four.
         run.memory = {};
         QVERIFY(areSame(measured(*c.model, run, "ablation_mlp"), {whole[2]}));
     }

@@ -29,7 +29,8 @@ QString ids(const std::vector<MetricRequest>& requests) {
     return list.join(' ');
 }
 
-/// A session of two layers with three and two heads, so the last cell of the second row does not exist.
+/// A session of a model with three heads in layer 0 and two in layer 1. In a table of heads the last cell of the second
+/// row is therefore empty.
 Session smallSession() {
     Session session;
     session.model.path = "m.gguf";
@@ -78,7 +79,7 @@ private slots:
         const QString gradient = "gnorm gnorm_q gnorm_k gnorm_v head_mask_gradient head_gate_gradient head_fisher";
         QCOMPARE(ids(parseMetricRequests("weights")), weights);
         QCOMPARE(ids(parseMetricRequests("forward")), forward);
-        // self_attribution is slow: "gradient" leaves it out.
+        // The group "gradient" does not include self_attribution, because it is slow.
         QCOMPARE(ids(parseMetricRequests("gradient,self_attribution")), gradient + " self_attribution");
         QCOMPARE(ids(parseMetricRequests("ablation")), "ablation_head ablation_attention ablation_mlp ablation_block");
         QCOMPARE(ids(parseMetricRequests("gate_norm,weights,all")), weights + " " + forward + " " + gradient);
@@ -133,13 +134,18 @@ private slots:
             return marks;
         };
         QCOMPARE(marked({}, {}), "");
-        QCOMPARE(marked({1, 1, 2}, {0, 0, 0}), "..."); // no marks on exact values, even equal ones
+        // Exact values (standard error 0) are always separated, even equal ones.
+        QCOMPARE(marked({1, 1, 2}, {0, 0, 0}), "...");
         QCOMPARE(marked({1, 1}, {0.1, 0}), "xx");
-        QCOMPARE(marked({0, 5.1, 10}, {1.5, 2, 0}), "..."); // limits 2 sqrt(a^2 + b^2): 5, and 4 for the last two
+        // Limits 2 sqrt(a^2 + b^2) for standard errors a and b: 5 for the first pair (distance 5.1) and 4 for the
+        // second (4.9).
+        QCOMPARE(marked({0, 5.1, 10}, {1.5, 2, 0}), "...");
         QCOMPARE(marked({10, 0, 4.9}, {0, 1.5, 2}), ".xx");
-        QCOMPARE(marked({0, 5}, {1.5, 2}), ".."); // a distance equal to the limit separates
+        QCOMPARE(marked({0, 5}, {1.5, 2}), ".."); // a distance equal to the limit 5 counts as separated
         QCOMPARE(marked({3, missing, 2}, {1, 1, missing}), "x.x");
-        QCOMPARE(marked({0, 1, 2, 3, 19}, {0, 0, 0, 0.4, 8}), "...xx"); // distance 16, limit 16.02; with the 8 alone 16
+        // The distance of 3 and 19 is 16. It is less than 2 sqrt(0.4^2 + 8^2) = 16.02, although more than twice either
+        // error alone.
+        QCOMPARE(marked({0, 1, 2, 3, 19}, {0, 0, 0, 0.4, 8}), "...xx");
     }
     void nearEstimatesAreThoseOfTheRule() {
         std::mt19937 random(3);
@@ -200,7 +206,7 @@ private slots:
         for (int i = 1; i <= 1000; ++i)
             values.push_back(i);
         const Histogram linear = histogram(values, false);
-        QCOMPARE(linear.counts.size(), std::size_t(21)); // the rule: 2 * cbrt(1001) bins
+        QCOMPARE(linear.counts.size(), std::size_t(21)); // ceil(2 * cbrt(1001)) bins for the 1001 finite values
         QCOMPARE(std::accumulate(linear.counts.begin(), linear.counts.end(), 0.0), 1001.0);
         QCOMPARE(linear.edges.front(), 0.0);
         QCOMPARE(linear.edges.back(), 1000.0);

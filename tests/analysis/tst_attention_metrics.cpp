@@ -1,4 +1,4 @@
-// Metrics of attention maps, on maps for which the values are known.
+// Metrics of attention maps, computed on synthetic maps whose metric values are known.
 
 #include "analysis/metrics/attention_metrics.h"
 #include "analysis/base/error.h"
@@ -14,14 +14,15 @@ using namespace secateur;
 
 namespace {
 
-/// The attention map of a head: the probability with which query t attends to key k.
+/// The attention map of a head: the attention probability of query position t on key position k.
 using Map = std::function<double(int t, int k)>;
 
 double uniform(int t, int k) {
     return k <= t ? 1.0 / (t + 1) : 0;
 }
 
-/// Attention that pays `share` to one key and spreads the rest evenly over the other visible keys.
+/// A map in which every query attends with probability `share` to the key target(t) and evenly to the other visible
+/// keys.
 Map mostly(double share, const std::function<int(int)>& target) {
     return [=](int t, int k) {
         const int wanted = target(t);
@@ -58,7 +59,7 @@ std::unique_ptr<const AttentionMetric> made(const MetricRequest& request, std::i
     return std::get<ForwardMetric>(request.info->computation).attention(request, longest, true);
 }
 
-/// The metric's values for one sequence and a single head with this map.
+/// The values of a metric for a single sequence of `length` tokens and a single head with the given attention map.
 AttentionValues valuesOf(const char* request, const Map& map, int length) {
     const auto metric = made(parseMetricRequests(request).front(), length);
     std::vector<std::vector<float>> numbers;
@@ -78,7 +79,9 @@ class TestAttentionMetrics : public QObject {
     Q_OBJECT
 
 private slots:
-    void uniformAttentionHasHarmonicSinks_data() { // law 6 of resources/manual/accuracy.md
+    // Law 6 of resources/manual/accuracy.md: for uniform causal attention over T tokens the sink score is (1 + 1/2 +
+    // ... + 1/T) / T and the normalised entropy is 1.
+    void uniformAttentionHasHarmonicSinks_data() {
         QTest::addColumn<int>("length");
         QTest::addColumn<double>("published");
         QTest::newRow("64") << 64 << 0.0741;
@@ -118,7 +121,9 @@ private slots:
         QTest::newRow("previous token") << 3 << 3;
         QTest::newRow("weak sink") << 4 << 2;
     }
-    void patternsAreTold() { // law 7 of resources/manual/accuracy.md: the identity map is diagonal
+    // Law 7 of resources/manual/accuracy.md: a head whose attention map is the identity belongs to the class
+    // "diagonal".
+    void patternsAreTold() {
         QFETCH(int, pattern);
         QFETCH(int, expected);
         const std::vector<Map> maps{mostly(0.8, [](int) { return 0; }), mostly(1, [](int t) { return t; }), uniform,

@@ -1,4 +1,4 @@
-// Classification of texts: a batch gives each text the label that it gets alone.
+// Classification of texts: a text gets the same label in a batch with other texts as alone.
 #ifndef Q_MOC_RUN
 #include "tests/support/judged_run.h"
 
@@ -23,7 +23,7 @@ namespace {
 constexpr int begins = 30;
 constexpr int ends = 31;
 
-/// A tokenizer with one token for each of "w0" to "w29", which adds [CLS] and [SEP].
+/// A tokenizer with one token for each of the words "w0" to "w29". It puts [CLS] before and [SEP] after a text.
 std::shared_ptr<const Tokenizer> wordTokenizer() {
     QStringList words{R"("[CLS]":30,"[SEP]":31,"[UNK]":32)"};
     for (int i = 0; i < 30; ++i)
@@ -50,7 +50,7 @@ struct Classified {
     TaskRun run(const Task& task, const TaskRules& rules = {}, std::span<const std::string> names = {}) const {
         return classifyTexts(*model, *plan, *tokenizer, task, names, rules);
     }
-    /// Log probabilities of the classes for a text that runs alone.
+    /// The log probabilities of the classes for `text`, computed in a batch of its own.
     std::vector<double> alone(const Encoding& text) const {
         Batch batch{1, static_cast<int>(text.ids.size()), text.ids, {}, {}, text.types};
         const at::Tensor logits =

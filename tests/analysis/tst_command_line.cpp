@@ -1,4 +1,5 @@
-// Commands that are shown for copying: a shell reads them back unchanged, and they state the options that matter.
+// The commands that the window offers for copying: a shell must parse each one back to the same arguments, and it must
+// contain every option that differs from its default.
 #include "analysis/session/command_line.h"
 #include "analysis/base/usage_error.h"
 #include "tests/support/suite.h"

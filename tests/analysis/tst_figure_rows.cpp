@@ -1,4 +1,5 @@
-// Figures are rows of a table: the rest of the program knows of a figure only the contents of its row.
+// Each figure is defined by one row of a table. These tests add rows of their own, and check that no source file
+// outside the table depends on a figure's id.
 #ifndef Q_MOC_RUN
 #include "tests/support/gradient_case.h"
 
@@ -21,7 +22,7 @@ using namespace secateur;
 
 namespace {
 
-// A figure as a contributor would add it: the largest value of each layer, in any unit.
+// An example of a new figure: the largest value of each layer, divided by the option `unit`.
 
 constexpr std::array largestOptions{
     OptionInfo{"metric", "text", "gate_norm_head", "result id"},
@@ -44,7 +45,7 @@ Figure largest(const Session& session, const FigureOptions& options) {
     return figure;
 }
 
-/// Two more figures, one from a prompt and one from a text: the number of tokens.
+/// Two more example figures: the number of tokens of a prompt, and the number of tokens of a text.
 Figure promptLength(const PromptInputs& inputs, const FigureOptions&) {
     Figure figure;
     figure.series.push_back({"tokens", {static_cast<double>(inputs.prompt.ids.size())}, {}});
@@ -65,11 +66,12 @@ const std::array ownTable{
     FigureInfo{"text_length", "tokens of a text", {}, FromText{textLength, 1, 0}},
 };
 
-// A source without its function does not compile.
+// The sources of a figure's data have no default constructor, so a row without a function that draws the figure does
+// not compile.
 static_assert(!std::is_default_constructible_v<FromSession> && !std::is_default_constructible_v<FromPrompt> &&
               !std::is_default_constructible_v<FromText> && !std::is_default_constructible_v<FigureSource>);
 
-/// A small model under a mask, with a prompt and a text.
+/// A small model with head 1 of layer 1 cut, and a prompt and a text for it.
 class ModelFixture {
 public:
     ModelFixture()
@@ -116,7 +118,7 @@ bool isFinite(double value) {
     return std::isfinite(value);
 }
 
-/// Matches a comparison with one of the ids in C++ source.
+/// A pattern that finds `==` or `!=` next to one of the ids as a string literal.
 QRegularExpression comparisonWith(const QStringList& ids) {
     const QString any = "\"(" + ids.join('|') + ")\"";
     return QRegularExpression("[=!]=\\s*" + any + "|" + any + "\\s*[=!]=");
@@ -130,7 +132,8 @@ class TestFigureRows : public QObject {
 private slots:
     void aNewFigureIsOneRow() {
         Session session = test::evaluatedSession();
-        session.results = {test::result("gate_norm_head", session.model.spec, 1)}; // 1.1, 1.2, ...
+        // The values of layer 0 are 1.1, 1.2, and so on.
+        session.results = {test::result("gate_norm_head", session.model.spec, 1)};
         const Figure figure = makeFigure(session, "largest:unit=2", ownTable);
         const MetricResult& result = session.results.front();
         QCOMPARE(figure.series.at(0).values.size(), result.values.rows());
@@ -207,7 +210,8 @@ private slots:
                 QFile file(sources.next());
                 QVERIFY(file.open(QIODevice::ReadOnly));
                 const QString text = QString::fromUtf8(file.readAll());
-                if (!text.contains("#include \"analysis/figures/")) // elsewhere "heads" and "layers" mean other things
+                // Words such as "heads" and "layers" are figure ids only in files that include the figures.
+                if (!text.contains("#include \"analysis/figures/"))
                     continue;
                 ++seen;
                 const auto found = comparison.match(text);

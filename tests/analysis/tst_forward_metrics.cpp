@@ -1,4 +1,5 @@
-// Forward metrics against numpy on activations of transformers with the same weights, and laws that they obey.
+// Forward metrics against values that numpy computed from activations of transformers, and identities that the metrics
+// obey.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/metrics/measure_stages.h"
@@ -18,7 +19,7 @@ using namespace secateur;
 
 namespace {
 
-constexpr double tolerance = 1e-4; ///< relative, for values not near 0
+constexpr double tolerance = 1e-4; ///< relative to the largest value of a metric
 
 QJsonObject judged() {
     QFile file(test::data().filePath("forward_metrics.json"));
@@ -66,7 +67,8 @@ std::string allRequests(const QJsonObject& metrics) {
     return metrics.keys().join(',').toStdString();
 }
 
-/// The largest difference of two cells, relative to the largest value; infinite if only one of them has a value.
+/// The largest difference of two cells, relative to the largest value; infinite if a cell has a value in only one of
+/// the two tables.
 double apart(const Matrix& found, const QJsonArray& expected) {
     double worst = 0;
     double scale = 0;
@@ -193,7 +195,8 @@ private slots:
     }
 
     void sinksOfAllKeysSumToOne_data() { addModels(); }
-    void sinksOfAllKeysSumToOne() { // law 5 of resources/manual/accuracy.md
+    // Law 5 of resources/manual/accuracy.md: the sink scores of a head, computed for every key position, add up to 1.
+    void sinksOfAllKeysSumToOne() {
         Case c = fetched();
         c.sequences.resize(1);
         std::string requests;
@@ -211,7 +214,8 @@ private slots:
     }
 
     void entropyVariantsAreOrdered_data() { addModels(); }
-    void entropyVariantsAreOrdered() { // law 13 of resources/manual/accuracy.md
+    // Law 13 of resources/manual/accuracy.md: B <= A and C >= B for the entropy variants A, B and C.
+    void entropyVariantsAreOrdered() {
         const Case c = fetched();
         const auto found = c.measure("attention_entropy:variant=A,attention_entropy:epsilon=0.001:variant=B,"
                                      "attention_entropy:epsilon=0.001:variant=C");
@@ -227,7 +231,8 @@ private slots:
         const Case c = fetched();
         const std::string requests = allRequests(c.metrics);
         const auto best = c.measure(requests);
-        for (const char* instructionSet : {"generic", "v3", "v4"}) // the last available one stays in use
+        // From the slowest to the fastest instruction set. The last one that this processor has remains selected.
+        for (const char* instructionSet : {"generic", "v3", "v4"})
             if (useVectorLoops(instructionSet))
                 QVERIFY2(apart(c.measure(requests), best) < 1e-5, instructionSet);
     }
@@ -255,7 +260,7 @@ private slots:
         QVERIFY(!differs(fast.columnSums(halves, lengths), plain.columnSums(halves, lengths)));
         at::Tensor factors = at::randn({3, 200, 2}, at::kDouble);
         factors[0].narrow(0, 13, 187).zero_();
-        x[0][20].fill_(std::numeric_limits<float>::quiet_NaN()); // padding, which may hold anything
+        x[0][20].fill_(std::numeric_limits<float>::quiet_NaN()); // position 20 of row 0 is padding and must be ignored
         QVERIFY(!differs(fast.weightedSums(x, factors), plain.weightedSums(x, factors)));
         const at::Tensor context = at::randn({3, 200, 5, 12});
         const at::Tensor weights = at::randn({5, width, 12});
@@ -306,7 +311,9 @@ private slots:
             QVERIFY2(!isNone(id, 0) && !isNone(id, 1), id);
     }
 
-    void headsTogetherAreWhatAttentionAdds() { // law 3 of accuracy.md, with all heads but one cut
+    // Law 3 of resources/manual/accuracy.md: the heads' contributions add up to the attention update. With all heads
+    // but one cut, the update must therefore have the AMP score of the remaining head.
+    void headsTogetherAreWhatAttentionAdds() {
         Case c("qwen3");
         const ModelSpec& spec = c.model->spec();
         const auto all = c.one("amp_head");
@@ -317,19 +324,22 @@ private slots:
             cut.heads[static_cast<std::size_t>(head)] = true;
             mask.setLayer(0, cut);
             const auto plan = c.model->runner().plan(mask, ComputeType::float32);
-            double sum = 0; // mean |a| over the tokens of each sequence, then over sequences
+            double sum = 0; // the mean |attention update| over the tokens of each sequence, averaged over the sequences
             for (const TokenSequence& sequence : c.sequences)
                 sum += meanMagnitude(c, *plan, sequence) / static_cast<double>(c.sequences.size());
             QVERIFY(std::abs(sum / all.values(0, static_cast<std::size_t>(head)) - 1) < 1e-5);
         }
     }
 
-    void identitiesHaveNoInfluence() { // law 10 of resources/manual/accuracy.md
+    // Law 10 of resources/manual/accuracy.md: attention that adds (nearly) nothing has an importance of 0, and a block
+    // that changes nothing has an influence of 0.
+    void identitiesHaveNoInfluence() {
         Case c("llama-gqa");
         PruningMask mask(c.model->spec());
         LayerMask cut = mask.layer(1);
         cut.attention = AttentionCut::bypassQk;
-        cut.alpha = 1e-30; // with alpha 0 there would be no attention to give a value for
+        // An alpha of exactly 0 would drop the attention, and metrics have no value for dropped attention.
+        cut.alpha = 1e-30;
         cut.mlp = false;
         mask.setLayer(1, cut);
         c.plan = c.model->runner().plan(mask, ComputeType::float32);

@@ -1,4 +1,5 @@
-// Generated text: the same tokens as transformers, the same with and without a cache, and sampling by probability.
+// Text generation: greedy tokens against transformers, equal tokens with and without a KV cache, and sampling against
+// the softmax probabilities.
 #ifndef Q_MOC_RUN
 #include "tests/support/judged_run.h"
 
@@ -41,7 +42,7 @@ struct Opened {
     std::vector<int> alone(const std::vector<int>& prompt, const GenerationRules& rules) const {
         return continued(Prompts{prompt}, rules).front().tokens;
     }
-    /// The logits after the last token of `ids`, from one pass over all of them.
+    /// The logits after the last token of `ids`, computed by one forward pass over all of them.
     at::Tensor logits(const std::vector<int>& ids) const {
         const Batch batch{1, static_cast<int>(ids.size()), ids, {}, {}, {}};
         const at::Tensor last = test::streamsOf(model->runner(), *plan, batch).back();
@@ -58,7 +59,7 @@ struct Opened {
     }
 };
 
-/// Token ids without a pattern, small enough for the vocabularies of all small models.
+/// `count` token ids without a pattern. They are below 29, so they are in the vocabulary of every small test model.
 std::vector<int> someTokens(int count, int shift = 0) {
     std::vector<int> ids;
     for (int i = 0; i < count; ++i)
@@ -88,7 +89,8 @@ private slots:
             QCOMPARE(demo.alone(ids, {.newTokens = static_cast<int>(tokens.size())}), tokens);
             prompts.push_back(ids);
         }
-        // All prompts in one batch, in chunks that end within and between the prompts.
+        // All prompts in one batch. A chunk of 21 tokens ends in the middle of some prompts and contains several
+        // others.
         const auto together = demo.continued(prompts, {.newTokens = 100, .chunk = 21});
         for (std::size_t i = 0; i < prompts.size(); ++i)
             QCOMPARE(together[i].tokens, expected.at("prompts")[i].at("tokens").get<std::vector<int>>());
@@ -136,7 +138,8 @@ private slots:
             QVERIFY(layer.window < 7);
         GenerationRules rules{.newTokens = std::min(40, spec.context - 7)};
         std::set<int> seen;
-        for (const double temperature : {0.0, 2.0}) { // greedy texts soon repeat, so sampled ones are tried too
+        // Greedy texts soon repeat themselves, so the comparison is repeated with sampling at temperature 2.
+        for (const double temperature : {0.0, 2.0}) {
             rules.sampling.temperature = temperature;
             const std::vector<int> expected = opened.aloneWithoutCache(prompt, rules);
             seen.insert(expected.begin(), expected.end());
@@ -221,7 +224,9 @@ private slots:
             [&](double fraction, std::string_view) {
                 QVERIFY(fraction >= last && fraction <= 1);
                 last = fraction;
-                if (++reports == 6) // during the third token, as the model has two layers
+                // The model has two layers and each reports once, so report 6 comes from the second layer of the third
+                // token.
+                if (++reports == 6)
                     stop.request_stop();
             },
             stop.get_token());
@@ -269,8 +274,8 @@ private slots:
         QFETCH(double, topP);
         const at::Tensor logits = tiny("llama-gqa").logits(someTokens(6)).to(at::kDouble) * 0.3;
         const at::Tensor all = (logits / temperature).softmax(0);
-        // The top-p rule of transformers: starting from the least likely token, remove tokens that add up to 1 - topP;
-        // at least one stays.
+        // The top-p rule of transformers: sort the tokens by ascending probability and remove those whose cumulative
+        // probability is at most 1 - topP. The most probable token always remains.
         const auto [ascending, order] = all.sort();
         at::Tensor gone = topP < 1 ? ascending.cumsum(0) <= 1 - topP : at::zeros_like(ascending, at::kBool);
         gone[-1] = false;
@@ -292,7 +297,8 @@ private slots:
             else
                 chiSquare += std::pow(counts[token] - expected, 2) / expected, ++cells;
         }
-        // Mean plus five standard deviations of chi-square for correct sampling.
+        // For correct sampling, chi-square has mean n and variance 2n with n = cells - 1 degrees of freedom. The limit
+        // is the mean plus five standard deviations.
         const double limit = cells - 1 + 5 * std::sqrt(2.0 * (cells - 1));
         qInfo("%d tokens can come, chi-square %.1f, at most %.1f", cells, chiSquare, limit);
         QVERIFY(cells > 2 && chiSquare < limit);

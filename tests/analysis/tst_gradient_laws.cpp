@@ -1,4 +1,4 @@
-// Laws that gradient metrics obey for any weights.
+// Identities that gradient metrics obey whatever the weights are (the laws in resources/manual/accuracy.md).
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/gate_gradients.h"
 #include "analysis/metrics/gradient_sums.h"
@@ -33,7 +33,7 @@ void addModels(const QStringList& folders = test::judgedGradients().keys()) {
         QTest::addRow("%s", qPrintable(folder)) << folder;
 }
 
-/// The largest difference over pairs of results; infinite if the lists differ in length.
+/// The largest difference between corresponding results of two lists; infinite if the lists differ in length.
 double apart(const std::vector<MetricResult>& a, const std::vector<MetricResult>& b) {
     double worst = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -41,12 +41,12 @@ double apart(const std::vector<MetricResult>& a, const std::vector<MetricResult>
     return worst;
 }
 
-/// The largest difference, relative to the largest value of `b`.
+/// The largest absolute difference of two elements, relative to the largest absolute element of `b`.
 double apart(const at::Tensor& a, const at::Tensor& b) {
     return ((a - b).abs().max() / b.abs().max()).item<double>();
 }
 
-/// The gradients of a case's loss with respect to the chosen taps of every layer.
+/// The gradients of the loss on a case's sequences with respect to the chosen taps (activations) of every layer.
 struct Pulled {
     PaddedBatches batches;
     GradientScalars scalars;
@@ -68,7 +68,7 @@ struct Pulled {
     }
 };
 
-/// <W, dF/dW> for each sequence and head. `weights` are the rows of W by head: [heads, headDim, hidden].
+/// <W, dF/dW> for each sequence and head. `weights` has the shape [heads, headDim, hidden].
 at::Tensor innerByHead(const at::Tensor& weights, const at::Tensor& gradients) {
     return (weights.unsqueeze(0) * gradients).sum({2, 3}, false, at::kDouble);
 }
@@ -79,8 +79,8 @@ class TestGradientLaws : public QObject {
     Q_OBJECT
 
 private slots:
-    /// Law 8 of resources/manual/accuracy.md: four formulas for the gradient of a head's gate, for each sequence and
-    /// head.
+    /// Law 8 of resources/manual/accuracy.md: <c, dF/dc> for the context vectors c, and the same inner product for the
+    /// attention map, W_v and W_o, all give the gradient of the head's gate. Checked for each sequence and head.
     void fourWaysToAHeadsGateAgree_data() { addModels({"llama-mha", "llama-gqa", "qwen3", "gemma3"}); }
     void fourWaysToAHeadsGateAgree() {
         QFETCH(QString, folder);
@@ -112,7 +112,8 @@ private slots:
         QVERIFY(worst < 1e-5);
     }
 
-    /// Laws 9 and 14 of resources/manual/accuracy.md.
+    /// Laws 9 and 14 of resources/manual/accuracy.md: neither the batch in which a sequence runs nor its padding
+    /// changes a metric.
     void batchesAndPaddingChangeNothing_data() { addModels(); }
     void batchesAndPaddingChangeNothing() {
         QFETCH(QString, folder);
@@ -152,7 +153,9 @@ private slots:
         QVERIFY(model.counted.recorded > 0 && model.counted.recorded < most);
         const double error = std::max(apart(all, again), apart(some, again));
         qInfo("%s %.1e", qPrintable(folder), error);
-        QVERIFY(error < 5e-5); // recorded layers round differently from layers that run again
+        // Both ways give the same gradients except for rounding: layers whose activations were recorded round
+        // differently from layers that are computed again in the backward pass.
+        QVERIFY(error < 5e-5);
     }
 
     void weightsThatDoNotStayChangeNothing_data() { addModels(); }
@@ -186,7 +189,9 @@ private slots:
     }
 
     void bothFormsOfNormsAgree() {
-        const at::Tensor input = at::randn({3, 11, 29}) + 5; // a part common to all tokens cancels in the gradient
+        // The offset 5 is common to all tokens. It cancels in delta^T * input, because delta has mean 0 over the
+        // tokens.
+        const at::Tensor input = at::randn({3, 11, 29}) + 5;
         at::Tensor delta = at::randn({3, 11, 4, 6});
         delta = delta - delta.mean(1, true);
         const at::Tensor tokens = ProjectionNorms(input, NormForm::tokens).squares(delta);
@@ -197,7 +202,8 @@ private slots:
         QVERIFY(apart(squaredNorms(projectionGradients(delta, input)), matrix) < 1e-6);
     }
 
-    /// The norm behind the attention output removes its scale, so scaling all heads of a layer together has no effect.
+    /// In gemma3, a norm after the attention output makes the result independent of its scale. Scaling all heads of a
+    /// layer together therefore has no effect, and their gate gradients add up to 0.
     void sandwichNormsHaveANullDirection() {
         const test::Scratch folder;
         const QString source = test::data().filePath("forward/gemma3/");
@@ -249,7 +255,8 @@ private slots:
         QCOMPARE(passes("gnorm,gnorm_q:scalarisation=logit_norm,head_fisher:passes=2,head_fisher:passes=3"), 5);
     }
 
-    /// A stopped run gives the result of a whole run over only the batches that were finished.
+    /// A stopped run returns the result for the batches that were finished, equal to a complete run over only those
+    /// batches. With 16 tokens per batch that is the first sequence, of 15 tokens.
     void stoppedItGivesTheBatchesThatAreThrough() {
         const GradientCase c("llama-gqa");
         const auto requests = parseMetricRequests("gnorm,head_mask_gradient");
@@ -270,7 +277,8 @@ private slots:
             Cancelled, measureGradient(*c.model, {*c.plan, c.sequences}, requests, Progress({}, early.get_token())));
     }
 
-    /// Gates of blocks against finite differences; the gates of a layer's heads add up to that of its attention.
+    /// The gate gradients of blocks equal finite differences of the loss. The gate gradients of a layer's heads add up
+    /// to the gate gradient of its attention.
     void gatesOfAllKindsAreDerivatives() {
         const GradientCase c("llama-mha");
         const Runner& runner = c.model->runner();
@@ -310,7 +318,8 @@ private slots:
                         heads += gates.all()[other].of == Gate::Of::head ? found(row, other) : 0;
                         attention += gates.all()[other].of == Gate::Of::attention ? found(row, other) : 0;
                     }
-                worst = std::max(worst, std::abs(heads - attention)); // true without an output bias
+                // Equal because the attention of this model has no output bias.
+                worst = std::max(worst, std::abs(heads - attention));
             }
         }
         qInfo("%.1e", worst);

@@ -1,4 +1,4 @@
-// Gradient metrics against autograd on the parameters of transformers.
+// Gradient metrics against gradients that PyTorch's autograd computed for the same model in transformers.
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/gate_gradients.h"
 #include "analysis/base/usage_error.h"
@@ -14,7 +14,7 @@ using test::GradientCase;
 
 namespace {
 
-constexpr double tolerance = 1e-4; ///< relative to the model's largest value
+constexpr double tolerance = 1e-4; ///< relative to the largest expected value of the metric in the model
 
 void addModels() {
     QTest::addColumn<QString>("folder");
@@ -40,8 +40,8 @@ class TestGradientMetrics : public QObject {
     Q_OBJECT
 
 private:
-    /// Measures all metrics together and prints the worst error of each. Metrics whose id starts with one of `leaveOut`
-    /// are not measured.
+    /// Measures all metrics in one run, prints the largest error of each and returns the largest of all. Metrics whose
+    /// id starts with an item of `leaveOut` are not measured.
     static double worstOf(const GradientCase& c, const QJsonObject& expected, QStringList leaveOut = {}) {
         QStringList ids = expected.keys();
         for (const QString& out : leaveOut)
@@ -76,7 +76,8 @@ private slots:
         QVERIFY(worstOf(c, c.masked) < tolerance);
     }
 
-    /// Compared with one backward pass for each target, which gives the exact Fisher information.
+    /// Compares random-sign estimates of the Fisher information with its exact value, which needs one backward pass for
+    /// each target.
     void fisherInformationIsOfSingleTargets_data() { addModels(); }
     void fisherInformationIsOfSingleTargets() {
         const GradientCase c = fetched();

@@ -1,4 +1,5 @@
-// Greedy-Gnorm: its cuts against a full recomputation with autograd, where it stops, and the history that it records.
+// Greedy-Gnorm: the heads that it cuts against a recomputation with autograd after every step, its stopping rules, and
+// the history that it records.
 #ifndef Q_MOC_RUN
 #include "analysis/session/command_line.h"
 #include "analysis/strategies/prune.h"
@@ -71,7 +72,7 @@ std::vector<double> values(const PruneHistory& history) {
     return found;
 }
 
-/// Random sequences without labels.
+/// Four sequences of random token ids without labels.
 std::vector<TokenSequence> drawn(int vocab) {
     std::vector<TokenSequence> all;
     unsigned next = 7;
@@ -101,7 +102,8 @@ class TestGreedy : public QObject {
     Q_OBJECT
 
 private:
-    /// Copies a model and a tokenizer to `scratch`. @returns the folder with the calibration texts
+    /// Copies a model and a tokenizer to `scratch`. Returns the folder of the calibration texts, with a slash at its
+    /// end.
     static QString copyModel(const test::Scratch& scratch) {
         const QString source = SECATEUR_TEST_SOURCES "/forward/llama-gqa/";
         QString texts = SECATEUR_TEST_SOURCES "/perplexity/";
@@ -166,7 +168,7 @@ private slots:
                 counting->counted.forget();
                 CalibrationText own = runOf(c);
                 own.streamBytes = streamBytes;
-                own.batchTokens = 20; // so that there are several batches
+                own.batchTokens = 20; // few tokens per batch, so that there are several batches
                 return prune(*counting, requestOf("gnorm_greedy", c.model->spec().tiedGroups().empty() ? 6 : 3),
                              {.text = own}, {});
             };
@@ -175,7 +177,7 @@ private slots:
             const PruneHistory whole = *run(0).history;
             const std::size_t ran = counting->counted.layers.size();
             qInfo("%s: %zu layers of batches ran upward, %zu without reuse", folder, ranReusing, ran);
-            QVERIFY(reusing == whole); // the same bits
+            QVERIFY(reusing == whole); // equal bit by bit
             QVERIFY(c.model->spec().tiedGroups().empty() ? ranReusing < ran : ranReusing == ran);
         }
     }
@@ -200,7 +202,8 @@ private slots:
         QCOMPARE(history.steps, first->step - 1);
         QCOMPARE(std::ssize(cutHeads(result.mask)), static_cast<std::ptrdiff_t>(history.steps));
         QCOMPARE(std::ssize(history.cuts),
-                 static_cast<std::ptrdiff_t>(first->step)); // the cut beyond the floor is recorded too
+                 // The history also records the cut that would cross the floor, which is not in the mask.
+                 static_cast<std::ptrdiff_t>(first->step));
         QVERIFY(pruned(c, "gnorm_inverse:stop=floor:1000", 8).history->steps == 8);
     }
 
@@ -222,14 +225,16 @@ private slots:
         };
         QCOMPARE(knee({0, 0, 0, 0, 0, 0, 1, 2, 3, 4}), std::size_t{6});
         QCOMPARE(knee({-0.1, -0.2, 0.1, 0.2, 1, 2, 3, 4, 5, 6}), std::size_t{4});
-        QCOMPARE(knee({1, 2, 3, 4}), std::size_t{0});      // a straight line has no knee
-        QCOMPARE(knee({5, 6, 7, 8}), std::size_t{0});      // a large loss from the first cut on
-        QCOMPARE(knee({1, 0.5, 0, -0.5}), std::size_t{4}); // better at the end
-        QCOMPARE(knee({0, 0, 0}), std::size_t{3});         // no loss at all
+        QCOMPARE(knee({1, 2, 3, 4}), std::size_t{0});      // on the chord everywhere, so there is no knee
+        QCOMPARE(knee({5, 6, 7, 8}), std::size_t{0});      // above the chord everywhere
+        QCOMPARE(knee({1, 0.5, 0, -0.5}), std::size_t{4}); // the loss falls, so all cuts are kept
+        QCOMPARE(knee({0, 0, 0}), std::size_t{3});         // the loss does not rise, so all cuts are kept
         QCOMPARE(knee({}), std::size_t{0});
         const std::vector<double> pairs{2, 4, 5};
         const std::vector<double> worse{0.1, 0.4, 2};
-        QCOMPARE(kneeOf(pairs, worse), std::size_t{2}); // below the chord by 0.4 - 0.05 and 0.8 - 0.2
+        // The chord runs from (0, 0) to (5, 2). The loss lies below it by 0.8 - 0.1 at 2 units and by 1.6 - 0.4 at 4
+        // units.
+        QCOMPARE(kneeOf(pairs, worse), std::size_t{2});
     }
 
     void theMaskEndsAtTheKnee() {
@@ -392,7 +397,7 @@ private slots:
         const test::Outcome all = plot("gradient_change:cut=1.2", {});
         QVERIFY2(all.status == 0, qPrintable(all.error));
         const auto cells = all.json().at("cells");
-        QCOMPARE(cells.size(), std::size_t{8}); // two layers of four heads
+        QCOMPARE(cells.size(), std::size_t{8}); // two layers of four heads each
         const test::Outcome one = plot("gradient_change:cut=1.2:layer=1", {});
         QVERIFY2(one.status == 0, qPrintable(one.error));
         QCOMPARE(one.json().at("cells").size(), std::size_t{4});

@@ -1,4 +1,4 @@
-// Timing with clocks that the test moves: which runs are timed, in which order, and the statistics of the times.
+// Latency measurements with a simulated clock: which runs are timed, in which order, and the statistics of their times.
 #ifndef Q_MOC_RUN
 #include "tests/support/suite.h"
 #include "tests/support/timed_model.h"
@@ -35,7 +35,7 @@ std::shared_ptr<const Plan> densePlan(const Model& model) {
     return planOf(model, PruningMask(model.spec()));
 }
 
-/// A mask that drops the attention of these layers.
+/// A mask that drops the attention of the given layers and keeps everything else.
 PruningMask withoutAttention(const ModelSpec& spec, const std::vector<int>& layers) {
     PruningMask mask(spec);
     for (const int layer : layers) {
@@ -48,10 +48,11 @@ PruningMask withoutAttention(const ModelSpec& spec, const std::vector<int>& laye
 
 using Seconds = std::vector<double>;
 
-/// Works whose runs take the given seconds, one after another, on a clock of their own.
+/// Simulated work items. Item i advances the common clock by the numbers in `seconds[i]`, one number for each run,
+/// starting again from the first after the last.
 struct Scripted {
     double now = 7;
-    std::vector<std::size_t> order; ///< index of the work, for each run
+    std::vector<std::size_t> order; ///< index of the item that ran, for each run
     std::vector<TimedWork> works;
 
     Scripted(std::initializer_list<Seconds> seconds) {
@@ -87,12 +88,12 @@ private slots:
         QCOMPARE(timing.seconds, (std::vector<double>{1, 4, 2, 3, 10}));
         QVERIFY(isClose(timing.mean(), 4));
         QVERIFY(isClose(timing.median(), 3));
-        QVERIFY(isClose(timing.percentile(10), 1.4)); // numpy.percentile([1, 4, 2, 3, 10], 10)
+        QVERIFY(isClose(timing.percentile(10), 1.4)); // as numpy.percentile([1, 4, 2, 3, 10], 10)
         QVERIFY(isClose(timing.percentile(90), 7.6));
         QVERIFY(isClose(timing.relativeError(), std::sqrt(12.5 / 5) / 4));
         const Speedup faster = speedup({{2, 6, 4}}, {{1, 2, 4}});
         QVERIFY(isClose(faster.ratio, 2));
-        QVERIFY(isClose(faster.p10, 1.2)); // of the ratios 2, 3 and 1
+        QVERIFY(isClose(faster.p10, 1.2)); // 10th percentile of the ratios 2/1, 6/2 and 4/4
         QVERIFY(isClose(faster.p90, 2.8));
     }
 
@@ -114,7 +115,8 @@ private slots:
         };
         QCOMPARE(runs({1}, rules), std::size_t{3});
         QCOMPARE(runs({1, 2}, rules), std::size_t{10});
-        // The relative error of the mean is 0.028 after four runs and 0.021 after five.
+        // The times are 1, 1.1, 1, 1.1 and 1.05. The relative error of their mean is 0.028 after four runs and 0.021
+        // after five, so a limit of 0.022 is met after five.
         TimingRules looser = rules;
         looser.relativeError = 0.022;
         QCOMPARE(runs({1, 1.1, 1, 1.1, 1.05}, looser), std::size_t{5});
@@ -167,8 +169,9 @@ private slots:
         const Latency latency =
             generationLatency(model, {*cut, dense.get()},
                               {.promptTokens = 5, .newTokens = 7, .warmup = 2, .runs = 3, .clock = model.clock()});
-        // Attention takes 2 + 3 seconds and the MLPs 8 + 9, with embedding and LM head 22.75 per pass. The pass over
-        // the prompt yields the first token, so 7 tokens take 7 passes.
+        // On the simulated clock, attention takes 2 s in layer 0 and 3 s in layer 1, the MLPs take 8 s and 9 s, and
+        // embedding and LM head 0.75 s: 22.75 s per pass. The pass over the prompt yields the first token, so 7 tokens
+        // take 7 passes.
         QCOMPARE(model.spec().layerCount(), 2);
         QCOMPARE(latency.reference->seconds, std::vector<double>(3, 7 * 22.75));
         QCOMPARE(latency.run.seconds, std::vector<double>(3, 7 * 20.75));
@@ -207,7 +210,8 @@ private slots:
             QCOMPARE(whole.mlp, (std::vector<double>{8, 9}));
             QCOMPARE(whole.rest, 0.75);
             QCOMPARE(whole.total(), 22.75);
-            // Layer 1 has no MLP, so all the time until its output (3 + 9 seconds) counts as attention.
+            // In the masked model layer 1 has no MLP, so all the time until the layer's output (3 s + 9 s) counts as
+            // attention.
             const SublayerSeconds& less = *prefill.run.bySublayer;
             QCOMPARE(less.attention, (std::vector<double>{0, 12}));
             QCOMPARE(less.mlp, (std::vector<double>{8, 0}));
@@ -245,7 +249,7 @@ private slots:
     }
 
     void whatCannotBeTimedIsRefused() {
-        const auto gpt2 = opened("gpt2"); // context of 16 tokens
+        const auto gpt2 = opened("gpt2"); // its context is 16 tokens
         const auto bert = opened("bert");
         const test::Scratch scratch;
         const auto generation = [&](const std::shared_ptr<const Model>& model, const LatencyRules& rules) {
@@ -314,8 +318,9 @@ private slots:
         const auto dense = densePlan(*roomy);
         const auto cut = planOf(*roomy, withoutAttention(roomy->spec(), {0}));
         QVERIFY(stayTogether(*dense, *cut));
-        // Two plans share the weights of layers that they cut alike. Each layer that they cut differently is held for
-        // both, so each raises the smallest budget at which both plans fit by the same amount.
+        // Two plans share the weights of every layer that both cut alike. A layer that they cut differently is stored
+        // once for each plan. Each such layer therefore raises the smallest sufficient memory budget by the same
+        // amount.
         const auto leastBudget = [](auto isEnough) {
             std::int64_t least = 1;
             for (std::int64_t step = 1 << 30; step > 0; step /= 2)
@@ -369,7 +374,8 @@ private slots:
                       prefill.tokens, pass == &prefill.run ? "8 of 30 attentions cut" : "dense", pass->timing.mean(),
                       parts.total(), 100 * parts.attentionTotal() / parts.total(),
                       100 * parts.mlpTotal() / parts.total(), 100 * parts.rest / parts.total());
-                // With wide tolerance, because other work on the machine slows some passes and not others.
+                // The limits are a factor of 2, because other programs on the machine may slow some passes and not
+                // others.
                 QVERIFY(parts.total() < 2 * pass->timing.mean() && pass->timing.mean() < 2 * parts.total());
                 QVERIFY(parts.rest > 0 && parts.attentionTotal() > 0 && parts.mlpTotal() > 0);
             }

@@ -1,4 +1,5 @@
-// The legaliser against all possible masks, and the masks that each form of export refuses.
+// The legaliser (changes a mask so that all KV groups keep equally many heads) against an exhaustive search over all
+// masks, and the masks that each form of export refuses.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/export/export_card.h"
@@ -33,7 +34,7 @@ ModelSpec oneLayer(int heads, int kvHeads) {
     return spec;
 }
 
-/// A mask of a model with one layer, from the bits of a number; 1 means kept.
+/// A mask of a one-layer model. Bit i of `bits` is 1 if head i is kept.
 PruningMask maskOf(const ModelSpec& spec, unsigned bits) {
     PruningMask mask(spec);
     LayerMask layer = mask.layer(0);
@@ -50,7 +51,7 @@ unsigned bitsOf(const PruningMask& mask) {
     return bits;
 }
 
-/// Independent of the code under test: all KV groups that keep any heads must keep equally many.
+/// Computed without the code under test: in a legal mask all KV groups that keep any heads keep the same number.
 bool isLegal(unsigned bits, int heads, int kvHeads) {
     const int perGroup = heads / kvHeads;
     int common = 0;
@@ -63,7 +64,7 @@ bool isLegal(unsigned bits, int heads, int kvHeads) {
     return true;
 }
 
-/// The smallest number of heads in which a legal mask differs from `wanted`, found by trying all masks.
+/// The smallest number of heads in which a legal mask differs from `wanted`, found by an exhaustive search.
 int fewest(unsigned wanted, int heads, int kvHeads, LegaliseBy by) {
     int best = heads;
     for (unsigned bits = 0; bits < 1U << heads; ++bits) {
@@ -75,7 +76,7 @@ int fewest(unsigned wanted, int heads, int kvHeads, LegaliseBy by) {
     return best;
 }
 
-/// A mask that keeps everything but what `change` cuts in one layer.
+/// A mask that keeps everything except the cuts that `change` makes in layer `index`.
 PruningMask cut(const ModelSpec& spec, int index, const std::function<void(LayerMask&)>& change) {
     PruningMask mask(spec);
     LayerMask layer = mask.layer(index);

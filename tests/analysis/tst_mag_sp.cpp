@@ -1,7 +1,8 @@
-// Laws of Mag-SP. Its values on small models are compared with numpy in tst_weight_metrics.
+// Identities of the Mag-SP metric (sums of column norms of W_o and W_down). tst_weight_metrics compares its values with
+// numpy.
 
 #ifndef Q_MOC_RUN      // moc cannot read ATen's headers
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #endif
 
 #include "analysis/metrics/measure.h"
@@ -17,9 +18,9 @@ using namespace secateur;
 
 namespace {
 
-constexpr double tolerance = 1e-12; // both sides compute in float64
+constexpr double tolerance = 1e-12; // relative; both sides compute in float64
 
-/// Column norms of a matrix [out, in], summed over groups of `width` neighbouring columns.
+/// The L2 norms of the columns of a matrix [out, in], added up over each group of `width` neighbouring columns.
 std::vector<double> columnSums(const at::Tensor& weight, std::int64_t width) {
     const at::Tensor values = weight.to(at::kDouble).contiguous();
     std::vector<double> sums;
@@ -48,7 +49,8 @@ double worstError(const Matrix& values, const std::vector<std::vector<double>>& 
     return worst;
 }
 
-/// Two layers of three heads with four dimensions each. A test sets W_o and W_down, with any type and strides.
+/// Two layers of three heads with headDim 4, and 10 neurons. A test sets W_o and W_down, with any element type and
+/// strides.
 class WritingModel : public Model {
 public:
     WritingModel() {
@@ -92,7 +94,7 @@ private slots:
     void stridesAndTypesDoNotMatter() {
         WritingModel model;
         model.output = model.output.to(at::kBFloat16);
-        model.down = at::randn({10, 8}).t(); // transposed in memory, as GPT-2's Conv1D
+        model.down = at::randn({10, 8}).t(); // a transposed view, as for the Conv1D weights of GPT-2
         const auto results = both(model);
         QVERIFY(worstError(results[0].values, {2, columnSums(model.output, 4)}) < tolerance);
         QVERIFY(worstError(results[1].values, {2, columnSums(model.down, 1)}) < tolerance);

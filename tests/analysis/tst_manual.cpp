@@ -1,4 +1,4 @@
-// The tables of the manual equal those generated from the rows.
+// The tables in the manual are equal to those generated from the program's own tables.
 #ifndef Q_MOC_RUN
 #include "analysis/metrics/metric.h"
 #include "tests/support/suite.h"
@@ -11,7 +11,7 @@ using namespace secateur;
 
 namespace {
 
-/// The lines of a manual page between <!-- table --> and <!-- /table -->.
+/// The lines of a page of the manual between <!-- table --> and <!-- /table -->.
 QString tableOf(const QString& page) {
     QFile file(QString(SECATEUR_SOURCE_DIR "/resources/manual/") + page);
     if (!file.open(QIODevice::ReadOnly))

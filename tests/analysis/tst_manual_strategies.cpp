@@ -1,4 +1,4 @@
-// The manual's table of strategies equals the one generated from the rows.
+// The manual's table of strategies equals the one generated from the program's table of strategies.
 #ifndef Q_MOC_RUN
 #include "analysis/strategies/strategy.h"
 #include "tests/support/suite.h"

@@ -1,4 +1,5 @@
-// Masks as sets of cuts: laws of set algebra where they hold, single edits, and protected units.
+// Set operations on masks, taken as sets of cut units: the laws of set algebra that hold, edits of single units, and
+// protected units.
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
@@ -35,7 +36,7 @@ LayerMask randomLayer(LayerMask layer, std::mt19937_64& random) {
         layer.attention = AttentionCut::drop;
     else if (!layer.heads.empty() && chance(3))
         layer.attention = AttentionCut::bypassQk;
-    layer.alpha = 0.25 * static_cast<double>(random() % 4); // few values, so that equal ones occur
+    layer.alpha = 0.25 * static_cast<double>(random() % 4); // one of only four values, so that equal alphas occur
     layer.mlp = !chance(4);
     layer.block = !chance(6);
     return layer;
@@ -49,7 +50,7 @@ PruningMask randomMask(const ModelSpec& spec, std::mt19937_64& random) {
     return mask;
 }
 
-/// Whether the law holds for every unit of every kind.
+/// Whether law(unit kind, layer, index) is true for every unit of every kind.
 bool holdsForAll(const ModelSpec& spec, const std::function<bool(CutUnit, int, int)>& law) {
     for (const CutUnit unit : units)
         for (int layer = 0; layer < spec.layerCount(); ++layer)
@@ -127,8 +128,9 @@ private slots:
                 const bool inA = isCut(a, spec, unit, layer, index);
                 const bool inB = isCut(b, spec, unit, layer, index);
                 const bool inRest = isCut(rest, spec, unit, layer, index);
-                // Two masks may each cut a part of a larger unit, and together all of it. Only heads and neurons, which
-                // have no parts, follow the laws of sets strictly.
+                // A larger unit, such as a layer's attention, counts as cut if all its heads are. Two masks may each
+                // cut some of these heads and together all of them. Only heads and neurons, which have no parts,
+                // therefore obey the laws of sets strictly.
                 const bool isAtom = unit == CutUnit::head || unit == CutUnit::neuron;
                 const bool unites = isCut(together, spec, unit, layer, index) == (inA || inB);
                 const bool meets = isCut(common, spec, unit, layer, index) == (inA && inB);

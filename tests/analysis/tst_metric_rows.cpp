@@ -1,5 +1,5 @@
-// A metric is one row: a test adds one and measures it without another change, every row of the table can be measured,
-// and no source outside the table compares ids.
+// Each metric is defined by one row of a table. These tests add a metric with a single row, check that every row of the
+// table can be measured, and that no source file outside the table compares metric ids.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/metrics/layer_sums.h"
@@ -15,12 +15,13 @@ using namespace secateur;
 
 namespace {
 
-// --- A metric as a contributor would add it: the mean norm of a head's context, from a tap and sums of its own
+// --- An example of a new metric: the mean norm of a head's context vectors, accumulated from an activation (tap)
 
 constexpr std::array contextTaps{Tap::context};
 constexpr std::array contextOptions{OptionInfo{"exclude_first", "bool", "false", "leave out position 0"}};
 
-/// sums[0] is the number of tokens, sums[1 + head] the sum of the norms of a kept head.
+/// Adds one batch to the sums: sums[0] is the number of tokens, sums[1 + head] the sum of the norms of the head's
+/// context vectors.
 void addNorms(const TappedBatch& batch, std::vector<double>& sums) {
     const at::Tensor norms = batch.values.to(at::kCPU, at::kDouble).norm(2, -1); // [rows, positions, heads]
     sums.resize(1 + static_cast<std::size_t>(norms.size(2)));
@@ -61,7 +62,7 @@ public:
     at::Tensor context;
 };
 
-/// The same metric computed for each sequence alone: [layers, heads].
+/// The expected values of this metric, computed sequence by sequence: [layers, heads].
 at::Tensor directNorms(const test::GradientCase& c, int firstToken) {
     const ModelSpec& spec = c.model->spec();
     at::Tensor sums = at::zeros({spec.layerCount(), spec.maxHeads()}, at::kDouble);
@@ -94,7 +95,7 @@ std::vector<MetricResult> measured(const test::GradientCase& c, const std::vecto
     return measure(*c.model, requests, readInput, {});
 }
 
-/// The reason why a row cannot be measured; empty if it can.
+/// Why a row of the metric table cannot be measured; empty if it can.
 QString missingIn(const MetricInfo& row) {
     if (row.computation.index() != static_cast<std::size_t>(row.needs) + 1)
         return "its computation is not that of its needs";
@@ -186,12 +187,13 @@ private slots:
 
     void unknownMetricsAreRefused() {
         const test::GradientCase c("llama-gqa");
-        MetricInfo foreign = contextNorm; // as in a session from another version
+        MetricInfo foreign = contextNorm; // a metric without a computation, as read from a session of another version
         foreign.computation = {};
         QVERIFY_EXCEPTION_THROWN(measured(c, {{&foreign, {}}}), Error);
     }
 
-    /// Looks for comparisons with a metric's id or its beginning, as in `id == "gnorm"` or `starts_with("sink")`.
+    /// Searches the product's sources for comparisons with a metric's id or a prefix of it, as in `id == "gnorm"` or
+    /// `starts_with("sink")`.
     void nobodyComparesIds() {
         QStringList ids;
         for (const MetricInfo* row : allMetrics()) {

@@ -1,4 +1,5 @@
-// Options scored together with shared prefixes give the scores that they get one by one.
+// Scores of answer options: options that are evaluated together and share the prefixes of their tokens get the same
+// scores as one by one.
 #ifndef Q_MOC_RUN
 #include "tests/support/option_runs.h"
 
@@ -23,8 +24,8 @@ QDir folders() {
     return QDir(test::data().filePath("forward"));
 }
 
-/// Questions of many shapes: after the same few-shot examples, with equal options, with options that begin alike,
-/// consist of one token, or have different contexts.
+/// Random questions of many shapes: with few-shot examples or without, with equal options, with options that share
+/// their first tokens, with options of one token, and with options that have contexts of their own.
 Questions someQuestions(int context, int vocab) {
     std::mt19937 random(5);
     const auto tokens = [&](std::size_t count) {
@@ -47,7 +48,7 @@ Questions someQuestions(int context, int vocab) {
         const std::vector<int> common = tokens(2);
         std::vector<OptionTokens> options;
         for (std::size_t j = 0; j < 1 + i % 5; ++j) {
-            const bool isWinogrande = i % 6 == 3; // different contexts for each option
+            const bool isWinogrande = i % 6 == 3; // as in WinoGrande, each option has its own context
             const std::vector<int> own = i % 4 == 0 ? tokens(1) : joined(common, tokens(j % 3));
             const std::vector<int> begin = isWinogrande ? tokens(2 + j) : stem;
             options.push_back({joined(begin, own), begin.size()});
@@ -122,15 +123,18 @@ private slots:
             return options;
         };
         const std::vector<int> stem{2, 3, 4, 5, 6, 7, 8, 9};
-        // Options of one token need only the common context as input. Longer options add all their tokens but the last,
-        // with common beginnings counted once.
+        // The context is 40 tokens of examples and 8 of `stem`. The last token of an option is only predicted, so an
+        // option of one token needs no input beyond the context. A longer option adds all its tokens but the last.
+        // Options that begin with the same tokens share these.
         const Questions letters{question(stem, {{10}, {11}, {12}, {13}})};
         QCOMPARE(inputTokens(letters), 4 * 48);
         const std::vector<std::size_t> first{0};
         QCOMPARE(optionTree(letters, first, 4096).tokens(), 48);
         const Questions texts{question(stem, {{10, 11, 12}, {13, 14}, {13, 15}})};
         QCOMPARE(optionTree(texts, first, 4096).tokens(), 48 + 2 + 1);
-        // Questions with the same examples become neighbours and share them, whatever stood between them.
+        // Questions with the same few-shot examples are put next to each other and share the examples, although another
+        // question stands between them in the file. 40 tokens are the shared examples; each question has 2 tokens of
+        // its own.
         const Questions several{question({2, 3}, {{4}, {5}}), {{{7, 8, 9}, 2}}, question({3, 2}, {{4}, {5}})};
         const auto order = neighbourOrder(several);
         const OptionTree tree = optionTree(several, order, 4096);

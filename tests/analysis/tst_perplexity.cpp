@@ -1,4 +1,5 @@
-// Perplexities and the loss of each window against transformers and against the rules written in Python.
+// Perplexity, and the loss of each window of a text, against transformers and against a Python implementation of the
+// window rules.
 #ifndef Q_MOC_RUN
 #include "tests/support/judged_run.h"
 
@@ -59,7 +60,7 @@ PerplexityRules rulesOf(const Json& judged) {
     return rules;
 }
 
-/// A text scored with a small model's tokenizer.
+/// Tokenizes `text` with the tokenizer of a folder of tests/data and splits it into windows by `rules`.
 ScoredText cut(const std::string& text, const std::string& tokenizer, const PerplexityRules& rules,
                const ModelSpec& spec) {
     return scoredText({text}, *openTokenizer(folder(tokenizer)), withDefaults(rules, spec));
@@ -69,7 +70,7 @@ double relative(double found, double judged) {
     return std::abs(found - judged) / std::abs(judged);
 }
 
-/// The largest relative error of a window's loss; infinite if the numbers of windows differ.
+/// The largest relative error of the windows' losses; infinite if the numbers of windows differ.
 double worst(const std::vector<WindowLoss>& windows, const Json& nats) {
     if (windows.size() != nats.size())
         return INFINITY;
@@ -79,7 +80,8 @@ double worst(const std::vector<WindowLoss>& windows, const Json& nats) {
     return error;
 }
 
-/// Whether a standard error agrees; for a single window the expected one is null and ours must be NaN.
+/// Whether a standard error equals the expected one. With a single window the expected one is null and the found one
+/// must be NaN.
 bool agrees(double found, const Json& judged) {
     return judged.is_null() ? std::isnan(found) : relative(found, judged.get<double>()) < 1e-4;
 }
@@ -105,7 +107,8 @@ private slots:
     }
 
     void windowsRollAsTheHarnessRollsThem() {
-        // The windows of the rule's example: [prefix|1..5], [5|6..10], [8,9,10|11,12,13].
+        // A RollingWindow is {first input, first target, end of targets}. With windows of 5 tokens, inputs before | and
+        // targets behind it, 13 tokens give [BOS|1..5], [5|6..10] and [8,9,10|11,12,13].
         QVERIFY((rollingWindows(14, 5) == std::vector<RollingWindow>{{0, 1, 6}, {5, 6, 11}, {8, 11, 14}}));
         QVERIFY((rollingWindows(2, 5) == std::vector<RollingWindow>{{0, 1, 2}}));
         QVERIFY((rollingWindows(6, 5) == std::vector<RollingWindow>{{0, 1, 6}}));
@@ -155,7 +158,8 @@ private slots:
         } else {
             QVERIFY(relative(run.tokenLossNats(), run.lossNats) < 1e-12);
         }
-        for (const std::int64_t batchTokens : {1, 37}) { // each window alone, then a few of different lengths together
+        // Batches of a single window, and batches of a few windows of different lengths.
+        for (const std::int64_t batchTokens : {1, 37}) {
             const Perplexity other = perplexity(*model, *plan, text, batchTokens);
             QVERIFY(worst(other.windows, judged.at("nats")) < tolerance);
         }
@@ -328,7 +332,8 @@ private slots:
             if (protocol == TextProtocol::tokenPpl)
                 rules.mostTokens = rules.window * static_cast<std::int64_t>(figures.at("nats").size());
             else
-                rules.mostTokens = 2; // so few that one page is read
+                // A limit of 2 tokens: only the first page is read.
+                rules.mostTokens = 2;
             QElapsedTimer timer;
             timer.start();
             const ScoredText scored = scoredText({text}, *tokenizer, withDefaults(rules, model->spec()));

@@ -1,5 +1,6 @@
-// Predicted losses of masks: gradients and Fisher information against autograd, the learnt scale, and refusals.
-#ifndef Q_MOC_RUN // moc cannot read ATen
+// Predicted losses of masked models: gradients and Fisher information against autograd, the scale that is learnt from
+// measured losses, and the masks for which a prediction is refused.
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/engine_case.h"
 #include "tests/support/evaluated_session.h"
 #include "tests/support/files.h"
@@ -33,7 +34,8 @@ QJsonObject judged() {
     return QJsonDocument::fromJson(file.readAll()).object();
 }
 
-/// A model, the sequences of its fixture, and the values that PyTorch's autograd gave for them.
+/// A model, the sequences of its fixture, and the gradients and Fisher information that PyTorch's autograd computed on
+/// them.
 struct Case {
     std::shared_ptr<const Model> model;
     std::shared_ptr<const Plan> plan;
@@ -61,7 +63,7 @@ struct Case {
         return gateEffects(*model, {*plan, sequences, labels, batchTokens}, passes, {});
     }
 
-    /// The index among effects.gates of each of the fixture's units.
+    /// For each unit of the fixture, its index in effects.gates.
     std::vector<std::size_t> numbers(const GateEffects& effects) const {
         const QStringList kinds{"head", "attention", "mlp", "block", "bypass"};
         std::vector<std::size_t> numbers;
@@ -76,7 +78,7 @@ struct Case {
     }
 };
 
-/// The largest difference, relative to the largest expected value.
+/// The largest difference between found and expected values, relative to the largest expected value.
 struct Difference {
     double worst = 0;
     double scale = 0;
@@ -97,7 +99,7 @@ double slopesApart(const Case& c, const GateEffects& effects) {
     return difference.relative();
 }
 
-/// Root mean square over all pairs of the error of F_uv divided by sqrt(F_uu F_vv).
+/// The root mean square, over all pairs of units u and v, of the error of F_uv divided by sqrt(F_uu F_vv).
 double fisherApart(const Case& c, const GateEffects& effects) {
     const auto numbers = c.numbers(effects);
     const QJsonArray fisher = c.expected["fisher"].toArray();
@@ -142,7 +144,7 @@ std::shared_ptr<const PredictionBasis> basisOf(GateEffects effects) {
     return basis;
 }
 
-/// Random effects, made without running a model.
+/// Random gradients and Fisher factors of every unit of a model, generated without running it.
 GateEffects drawnEffects(const ModelSpec& spec, std::size_t samples) {
     GateEffects effects;
     const Gates gates(spec, PruningMask(spec));
@@ -176,7 +178,7 @@ class TestPrediction : public QObject {
     Q_OBJECT
 
 private slots:
-    /// With one target per sequence the Fisher matrix F is exact.
+    /// Each sequence has a single target, so the Fisher matrix F is computed exactly instead of with random signs.
     void effectsAreThoseOfAutograd_data() { addModels(); }
     void effectsAreThoseOfAutograd() {
         QFETCH(QString, folder);
@@ -206,12 +208,13 @@ private slots:
               fisherApart(c, few), fisherApart(c, many));
         QVERIFY(slopesApart(c, few) < 2e-5);
         if (c.model->spec().family == Family::encoder) {
-            QCOMPARE(few.passes, 0); // a label is a single target, so no random signs are needed
+            QCOMPARE(few.passes, 0); // a class label is a single target, so F is exact and no random signs are needed
             QVERIFY(fisherApart(c, few) < 2e-5);
             return;
         }
         QVERIFY(fisherApart(c, few) < 0.6);
-        QVERIFY(fisherApart(c, many) < 0.6 / 8 * 1.5); // 64 times as many passes: an eighth of the error
+        // 256 passes are 64 times as many as 4, so the error must shrink from 0.6 to 0.6 / 8; 1.5 is a margin.
+        QVERIFY(fisherApart(c, many) < 0.6 / 8 * 1.5);
     }
 
     void batchesChangeNothing() {
@@ -226,8 +229,8 @@ private slots:
         QVERIFY(difference.relative() < 1e-5);
     }
 
-    /// With a norm behind attention, the gradients of a layer's heads add up to 0. Cutting all of them is still
-    /// predicted as cutting the attention.
+    /// In gemma3, a norm after the attention output makes the gradients of a layer's heads add up to about 0. The
+    /// prediction for cutting all heads must nevertheless equal the prediction for dropping the attention.
     void allHeadsOfALayerAreItsAttention() {
         const Case c("gemma3", "texts");
         const ModelSpec& spec = c.model->spec();
@@ -266,7 +269,7 @@ private slots:
             return predictor.raw(mask).nats;
         };
         QCOMPARE(bypassed(0), predictor.raw(dropped).nats);
-        // The prediction is quadratic in alpha, so the third difference is 0.
+        // The prediction is a quadratic function of alpha, so its third difference over equally spaced alphas is 0.
         const double third = bypassed(1.5) - 3 * bypassed(1) + 3 * bypassed(0.5) - bypassed(0);
         QVERIFY(std::abs(third) < 1e-9 * std::abs(bypassed(1.5)));
         QVERIFY(bypassed(1) != bypassed(0));
@@ -277,7 +280,7 @@ private slots:
         const ModelSpec& spec = model->spec();
         const Predictor predictor(spec, basisOf(drawnEffects(spec, 8)));
         PruningMask mask(spec);
-        QCOMPARE(predictor.predict(mask).value().high, 0.0); // a mask that cuts nothing
+        QCOMPARE(predictor.predict(mask).value().high, 0.0); // the empty mask
         LayerMask own = mask.layer(0);
         own.attention = AttentionCut::bypassQk;
         own.alpha = 0.5;
@@ -311,7 +314,7 @@ private slots:
         const ModelSpec& spec = model->spec();
         const GateEffects effects = drawnEffects(spec, 8);
         std::vector<double> singles(effects.gates.size(), std::numeric_limits<double>::quiet_NaN());
-        singles[0] = 0.25; // the measured change for head 0 of layer 0
+        singles[0] = 0.25; // measured increase of the loss, in nats, with head 0 of layer 0 cut
         const Predictor plain(spec, basisOf(effects));
         const Predictor told(spec, basisOf(effects), singles);
         const PruningMask first = withHeads(PruningMask(spec), {{0, 0}});
@@ -345,7 +348,8 @@ private slots:
         }
     }
 
-    /// Measured changes are twice (heads) and three times (blocks) the estimates, times a random factor.
+    /// Simulated measurements: the measured change is the estimate times 2 (heads) or 3 (blocks), times a random
+    /// factor.
     void factorsAndSpreadAreLearnt() {
         ChangeScale scale;
         std::mt19937 random(3);
@@ -383,7 +387,8 @@ private slots:
         PruningMask mask(spec);
         for (int layer = 0; layer < 40; ++layer)
             mask = withHeads(std::move(mask), {{layer, 3}, {layer, 5}});
-        const std::clock_t begin = std::clock(); // CPU time, because a busy machine would distort wall time
+        // CPU time, because other work on the machine would distort wall time.
+        const std::clock_t begin = std::clock();
         QVERIFY(predictor.predict(mask).has_value());
         const double milliseconds = 1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
         qInfo("%zu gates: %.2f ms", predictor.basis().effects.gates.size(), milliseconds);
@@ -406,13 +411,14 @@ private slots:
         QVERIFY(std::ranges::equal(found.neuronFisher.values(), wanted.neuronFisher.values()));
         QCOMPARE(found.targets, wanted.targets);
         QCOMPARE(read.prediction->source, session.prediction->source);
-        // The scale is learnt again from the session's evaluations: it has two masks with losses per token.
+        // The session has two masks with measured losses. The scale learnt from them is computed again when the session
+        // is read.
         const auto before = predictorOf(session);
         const auto after = predictorOf(read);
         QCOMPARE(before->scale().learnt(), std::size_t(2));
         QCOMPARE(after->scale().factors(), before->scale().factors());
         QVERIFY(!predictorOf(test::evaluatedSession()));
-        // Adding to a session keeps its prediction.
+        // Adding results to a session file keeps the prediction stored in it.
         Session more;
         more.model = session.model;
         addToSession(more, path);

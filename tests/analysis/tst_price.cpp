@@ -1,4 +1,5 @@
-// The savings of a mask against tensors that were really sliced, against figures of the papers, and by brute force.
+// What a mask saves (parameters, bytes, operations), compared with tensors that were really sliced, with numbers from
+// papers, and with direct sums.
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
@@ -43,7 +44,8 @@ ModelSpec uniformSpec(int layers, int heads, int kvHeads, int headDim, int ffn, 
     return spec;
 }
 
-/// An encoder like BERT: biases everywhere, norms behind the sublayers.
+/// An encoder with BERT's structure: a bias in every projection, layer norms after the sublayers, and an MLP without a
+/// gate. With `shared`, all layers have the weights of layer 0, as in ALBERT.
 ModelSpec encoderSpec(int layers, int heads, int hidden, bool shared = false) {
     ModelSpec spec = uniformSpec(layers, heads, heads, hidden / heads, 4 * hidden, hidden);
     spec.family = Family::encoder;
@@ -57,7 +59,7 @@ ModelSpec encoderSpec(int layers, int heads, int hidden, bool shared = false) {
     return spec;
 }
 
-/// A mask that cuts the first `count` heads of the model.
+/// A mask that cuts the first `count` heads of the model, counted from head 0 of layer 0.
 PruningMask withoutHeads(const ModelSpec& spec, int count) {
     PruningMask mask(spec);
     for (int index = 0; index < spec.layerCount(); ++index) {
@@ -107,7 +109,8 @@ private slots:
         const auto model = openModel(data().filePath("forward/" + folder + "/model.safetensors").toStdString());
         const PriceList prices(model->card());
         const json expected = readJson(data().filePath("price/parameters.json"));
-        const std::int64_t width = model->card().bytes / model->card().parameters; // all tensors have one type
+        // Bytes per parameter, equal for all tensors of the file.
+        const std::int64_t width = model->card().bytes / model->card().parameters;
         for (const json& item : expected.at(folder.toStdString())) {
             const PruningMask mask = readCase(item.at("layers"), model->spec());
             const Price price = prices.price(mask);
@@ -121,8 +124,8 @@ private slots:
         }
     }
 
-    // Greedy-Gnorm's table of parameters before and after pruning (resources/manual/accuracy.md); of RoBERTa-large it
-    // cuts 245 heads.
+    // The numbers of parameters before and after pruning that the Greedy-Gnorm paper states
+    // (resources/manual/accuracy.md). For RoBERTa-large the paper states 245 cut heads.
     void encodersWithoutHeadsAreAsLargeAsThePaperSays_data() {
         QTest::addColumn<int>("layers");
         QTest::addColumn<int>("heads");
@@ -152,7 +155,8 @@ private slots:
         QCOMPARE(price.heads.saved(), shared ? layers * cut : cut);
     }
 
-    // AMP on LLaMA-2-7B removes 21.02 % of all parameters: 7 heads and 2408 neurons in each layer.
+    // The AMP paper removes 21.02 % of the parameters of LLaMA-2-7B. Cutting 7 heads and 2408 neurons in each layer
+    // gives this percentage.
     void ampsRatioIsReached() {
         const ModelSpec spec = uniformSpec(32, 32, 32, 128, 11008, 4096);
         PruningMask mask(spec);
@@ -167,8 +171,8 @@ private slots:
         QCOMPARE(std::round(1e4 * (1 - price.parameterShare())), 2102.0);
     }
 
-    // HARP on Llama-3.1-8B bypasses the last 8 layers, 3 of them with alpha 0, and removes 3.305 % of the linear
-    // weights.
+    // The HARP paper bypasses the attention of the last 8 layers of Llama-3.1-8B, 3 of them with alpha 0 (no attention
+    // at all), and removes 3.305 % of the weights of linear layers.
     void harpsRatioIsReached() {
         const ModelSpec spec = uniformSpec(32, 32, 8, 128, 14336, 4096);
         PruningMask mask(spec);
@@ -180,13 +184,14 @@ private slots:
         }
         const std::int64_t linear = 32 * (2LL * 4096 * 4096 + 2LL * 4096 * 1024 + 3LL * 4096 * 14336);
         const Price price = PriceList(cardOf(spec, 8030261248, 16060522496)).price(mask);
-        const std::int64_t norms = 3 * 4096; // of the three dropped sublayers; not linear weights
+        // Norm weights of the three dropped sublayers, which the paper's percentage does not count.
+        const std::int64_t norms = 3 * 4096;
         const double ratio = static_cast<double>(price.parameters.saved() - norms) / static_cast<double>(linear);
         qInfo("HARP: %.4f %% of the linear weights (paper: 3.3 %%)", 100 * ratio);
         QCOMPARE(std::round(1e5 * ratio), 3305.0);
         QCOMPARE(price.bypassed, 5);
         QCOMPARE(price.attention.saved(), 3);
-        QCOMPARE(price.kvBytesPerToken.all, 131072.0); // the known 128 KiB per token in 16 bits
+        QCOMPARE(price.kvBytesPerToken.all, 131072.0); // 128 KiB: 2 * 32 layers * 8 KV heads * 128 dimensions * 2 bytes
         QCOMPARE(price.kvBytesPerToken.left, 131072.0 * 24 / 32);
     }
 
@@ -277,7 +282,7 @@ private slots:
 
     void bytesAreThoseOfEachWeight() {
         const ModelSpec spec = uniformSpec(2, 4, 2, 8, 10, 32);
-        // Two bytes per element, one for W_v, and no stored norms.
+        // Stored sizes in bytes: 512 for W_v, 0 for mlpNorm and 2048 for every other weight of a layer.
         const auto stored = [](int, WeightName which) -> std::int64_t {
             return which == WeightName::value ? 16 * 32 : which == WeightName::mlpNorm ? 0 : 2 * 32 * 32;
         };
@@ -286,7 +291,8 @@ private slots:
         std::fill_n(layer.heads.begin(), 2, false);
         mask.setLayer(1, layer);
         const Price price = PriceList(cardOf(spec, 10000, 30000), stored).price(mask);
-        QCOMPARE(price.bytes.saved(), 3 * 32 * 32 + 8 * 32); // half of W_q, W_k, W_o and of W_v
+        // Half of 2048 bytes each of W_q, W_k and W_o, and half of 512 bytes of W_v.
+        QCOMPARE(price.bytes.saved(), 3 * 32 * 32 + 8 * 32);
     }
 
     void operationsAreThoseOfTheLayers() {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// Random integers below a limit, from a generator that a Python script can repeat.
+/// Random integers from 0 to limit - 1, from a linear congruential generator that a Python script can reproduce.
 std::vector<double> drawn(std::size_t count, std::uint64_t seed, std::uint64_t limit) {
     std::vector<double> values;
     for (std::size_t i = 0; i < count; ++i) {
@@ -42,8 +42,8 @@ private slots:
 
     void smallOnesComeOutAsByHand() {
         const std::vector<double> x{1, 2, 3, 4};
-        // One of six pairs is reversed: tau = (5 - 1) / 6.
-        // Squared rank differences add up to 2: rho = 1 - 6 * 2 / (4 * 15).
+        // Of the six pairs, five are in the same order and one is reversed: tau = (5 - 1) / 6. The squared rank
+        // differences add up to 2: rho = 1 - 6 * 2 / (4 * 15).
         const RankCorrelation one = rankCorrelation(x, std::vector<double>{1, 3, 2, 4});
         QCOMPARE(one.count, std::size_t(4));
         QCOMPARE(one.kendall, 4.0 / 6);
@@ -51,9 +51,10 @@ private slots:
         const RankCorrelation reversed = rankCorrelation(x, std::vector<double>{9, 7, 5, 3});
         QCOMPARE(reversed.kendall, -1.0);
         QCOMPARE(reversed.spearman, -1.0);
-        // One tie in y: five pairs agree and none disagrees; 6 pairs are untied in x and 5 in y.
+        // y has one tie. Five pairs are in the same order and none is reversed. 6 pairs are untied in x and 5 in y, so
+        // tau = 5 / sqrt(6 * 5).
         QCOMPARE(rankCorrelation(x, std::vector<double>{1, 2, 2, 3}).kendall, 5 / std::sqrt(30.0));
-        // Only the order matters.
+        // Only the order of the values matters, not their size.
         QCOMPARE(rankCorrelation(x, std::vector<double>{-1e300, 0, 1e-300, 1e300}).spearman, 1.0);
     }
 
@@ -83,7 +84,7 @@ private slots:
         QTest::addColumn<int>("pairs");
         QTest::addColumn<double>("spearman");
         QTest::addColumn<double>("kendall");
-        // Expected values of scipy 1.17.1 (spearmanr, kendalltau).
+        // The expected values were computed with spearmanr and kendalltau of scipy 1.17.1.
         QTest::newRow("many ties") << 40 << 7 << 5 << 33 << 0.5936478823248809 << 0.45230077537057306;
         QTest::newRow("no ties") << 270 << 1000000 << 1000000 << 226 << 0.3739939963354255 << 0.2608062930186824;
         QTest::newRow("ties in x") << 1000 << 30 << 1000000 << 839 << 0.4076440891871539 << 0.2839164589887786;

@@ -24,7 +24,7 @@ MetricResult sinks(const char* source, const char* mask, std::initializer_list<d
     return result;
 }
 
-/// Results on two texts, one of them also under a mask, and a reference result on a text of its own.
+/// A session with results on two texts, one of them also under a mask, and a reference result on a third text.
 Session session() {
     Session session;
     session.model.name = "model";
@@ -57,7 +57,7 @@ private slots:
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("resultId");
         QTest::addColumn<QString>("key");
-        QTest::addColumn<QString>("subtracted"); // "-" if nothing is subtracted
+        QTest::addColumn<QString>("subtracted"); // key of the result that is subtracted; "-" if there is none
         QTest::newRow("latest") << "sink_head:key=-1"
                                 << "sink_head:key=-1"
                                 << ""

@@ -1,4 +1,4 @@
-// The expected time of a run, and the amount of work that it is computed from.
+// The estimated time of a run, and the number of tokens that the estimate is computed from.
 #ifndef Q_MOC_RUN
 #include "tests/support/counting_model.h"
 #include "tests/support/files.h"
@@ -92,7 +92,8 @@ private slots:
     void theNumberOfTokensDependsOnTheSpeedInStepsOnly() {
         const auto model = tiny("llama-gqa");
         const ModelSpec& spec = model->spec();
-        const auto tokensAt = [&](double seconds) { // `seconds` of a pass over 8192 tokens
+        // interactiveTokens() on a machine that needs `seconds` for a pass over 8192 tokens.
+        const auto tokensAt = [&](double seconds) {
             const RunSpeed unit{1, 0, 0};
             const int positions = std::min(512, spec.context);
             const double pass = runSeconds(unit, spec, PruningMask(spec), {8192, positions, 8192});
@@ -124,7 +125,9 @@ private slots:
                                       0});
         const TaskWork work = taskWork(model->spec(), *tokenizer, task, {}, {});
         QCOMPARE(work.questions, std::size_t{5});
-        QCOMPARE(work.size.read, 5 * (4 + 3)); // " red" and " it"; their common blank counts in each
+        // Each question has the options " red" and " it". Every character is a token: 4 + 3 per question. Their common
+        // first token, the blank, counts twice.
+        QCOMPARE(work.size.read, 5 * (4 + 3));
         const auto options = askedOptions(model->spec(), *tokenizer, task, {}, {});
         QVERIFY(work.size.tokens < inputTokens(options) * 2);
         QVERIFY(work.size.tokens >= optionTree(options, neighbourOrder(options), 4096).tokens());
@@ -142,9 +145,9 @@ private slots:
         for (std::size_t i = 0; i < 70; ++i)
             task.prompts.push_back({i + 1, "he is", {"red"}, {}, 10, {}});
         const TaskWork work = taskWork(model->spec(), *letters(), task, {}, {});
-        QCOMPARE(work.size.tokens, 70 * 6); // BOS and five letters
+        QCOMPARE(work.size.tokens, 70 * 6); // 70 prompts of 6 tokens each: BOS and the five characters of "he is"
         QCOMPARE(work.newTokens, 700);
-        QCOMPARE(work.steps, 11); // in batches of 64: 700 / 64, rounded up
+        QCOMPARE(work.steps, 11); // 700 new tokens in batches of 64 prompts: 700 / 64 passes, rounded up
         const RunSpeed speed{1e-9, 1e-6, 0};
         const PruningMask all(model->spec());
         const double prompts = runSeconds(speed, model->spec(), all, work.size);

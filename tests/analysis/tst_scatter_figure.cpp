@@ -28,7 +28,7 @@ MetricResult result(std::string_view id, Matrix values) {
     return made;
 }
 
-/// Two layers, with 4 heads in 2 KV groups and with 2 heads in 1, and 3 neurons each.
+/// Two layers with 3 neurons each. Layer 0 has 4 heads in 2 KV groups, layer 1 has 2 heads in one.
 ModelSpec raggedSpec() {
     ModelSpec spec;
     spec.architecture = "llama";
@@ -254,7 +254,8 @@ private slots:
         const Figure figure = makeFigure(smallSession(), "rank_difference");
         QVERIFY(figure.kind == FigureKind::heatMap);
         QCOMPARE(QString::fromStdString(figure.scale.map), "vik");
-        // The ranks are 1 2 3 4 5 6 by x and 2 5 3 6 4 1 by y. Both metrics cut low values first.
+        // Both metrics cut low values first. The ranks of the six heads are 1 2 3 4 5 6 by x and 2 5 3 6 4 1 by y. A
+        // cell is rank by y minus rank by x, divided by 5: 0.2, 0.6, 0, 0.4, -0.2 and -1.
         QVERIFY(findMetric("gate_norm_head")->pruneFirst == PruneFirst::low);
         QVERIFY(findMetric("mag_sp_head")->pruneFirst == PruneFirst::low);
         QCOMPARE(row(figure.cells, 0), (std::vector{0.2, 0.6, 0.0, 0.4}));

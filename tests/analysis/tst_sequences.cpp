@@ -1,4 +1,4 @@
-// Splitting a text into documents, and documents into sequences of tokens.
+// Splitting of a text into documents, and of documents into token sequences.
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
@@ -126,7 +126,8 @@ private slots:
         QCOMPARE(digest(text, 512), digest(text, 400));
         QVERIFY(digest(text, 512) != digest(text, 8));
         QVERIFY(digest(text, 512) != digest("the quick", 512));
-        // SHA-256 of the int64 numbers 1 and 3 (counts), then the ids 5, 6, 7
+        // The digest is the SHA-256 of int64 numbers: the count of sequences (1), the count of tokens (3), and the
+        // token ids 5, 6 and 7.
         QCOMPARE(QByteArray::fromStdString(dataDigest({.sequences = {{{5, 6, 7}, {0, 0, 0}, 0}}})), [] {
             QByteArray bytes;
             for (const qint64 number : {1, 3, 5, 6, 7})

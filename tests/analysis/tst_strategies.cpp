@@ -1,4 +1,5 @@
-// Strategies: cuts by values, at random and by measured metrics, and the number of units that a budget means.
+// Pruning strategies: cuts by given values, at random and by measured metrics, and the number of units that a budget
+// stands for.
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
@@ -40,7 +41,7 @@ ModelSpec uniformSpec(int layers, int heads, int kvHeads, int ffn) {
 Matrix drawn(const ModelSpec& spec, CutUnit unit, std::uint64_t seed, double levels) {
     Matrix values = randomValues(spec, unit, seed);
     for (double& value : values.values())
-        value = std::floor(value * levels); // rounded, so that there are ties
+        value = std::floor(value * levels); // rounded down to few levels, so that ties occur
     return values;
 }
 
@@ -55,7 +56,7 @@ std::set<Place> cutPlaces(const PruningMask& mask, const ModelSpec& spec, CutUni
     return places;
 }
 
-/// The expected cuts, from a plain sort of all cells.
+/// The units that must be cut, found by sorting all cells.
 std::set<Place> lowest(const Matrix& values, const ModelSpec& spec, CutUnit unit, std::size_t count, bool highestFirst,
                        const std::function<bool(int, int)>& mayCut) {
     std::vector<std::tuple<double, int, int>> cells;
@@ -134,7 +135,8 @@ private slots:
         const CutOrder order{CutUnit::neuron, false, {25, true}, true};
         const PruningMask mask = cutLowest(spec, values, order, {}, PruningMask(spec));
         for (int layer = 0; layer < 4; ++layer)
-            QCOMPARE(mask.layer(layer).keptNeurons(), 8); // 25 % of 10 is 2.5, rounded down
+            // 25 % of the 10 neurons is 2.5, rounded down to 2 cut neurons.
+            QCOMPARE(mask.layer(layer).keptNeurons(), 8);
     }
 
     void sharesAreRoundedDownButNotBelowWholeNumbers() {
@@ -146,7 +148,7 @@ private slots:
         };
         QCOMPARE(count("10%"), std::size_t{27});
         QCOMPARE(count("12.5%"), std::size_t{33});
-        QCOMPARE(count("0.37%"), std::size_t{0}); // just below 1 of 270
+        QCOMPARE(count("0.37%"), std::size_t{0}); // 0.37 % of 270 heads is 0.999
         QCOMPARE(count("0%"), std::size_t{0});
         QCOMPARE(count("100%"), std::size_t{270});
         QCOMPARE(count("14.444444444444445%"), std::size_t{39});
@@ -164,7 +166,8 @@ private slots:
                  qPrintable(told("253", false)));
         QVERIFY2(told("95%", false).contains("256 (95%) of 270 heads cannot be cut: at most 252 can"),
                  qPrintable(told("95%", false)));
-        QCOMPARE(told("9", true), QString("accepted")); // it is met without the first and last layer
+        // 9 heads in each layer; the protected first and last layers are left out.
+        QCOMPARE(told("9", true), QString("accepted"));
         QCOMPARE(told("252", false), QString("accepted"));
         QVERIFY2(told("1.5", false).contains("1.5 is no whole number of units"), qPrintable(told("1.5", false)));
         QVERIFY2(told("101%", false).contains("101% is no share"), qPrintable(told("101%", false)));
@@ -200,7 +203,8 @@ private slots:
         const ModelSpec spec = tiedSpec();
         QCOMPARE(unitCount(spec, CutUnit::head), std::size_t{8});
         Matrix values(6, 4, 10);
-        values(4, 2) = -50; // shares its weights with layers 0 and 2: mean -10
+        // Layers 0, 2 and 4 share their weights. The mean of their values for head 2 is (10 + 10 - 50) / 3 = -10.
+        values(4, 2) = -50;
         values(5, 3) = -45;
         const CutOrder order{CutUnit::head, false, {1, false}, false};
         const PruningMask mask = cutLowest(spec, values, order, {}, PruningMask(spec));
@@ -223,7 +227,9 @@ private slots:
     }
 
     void randomDrawsAreTheSameEverywhere() {
-        // The C++ standard states the 10,000th output of mt19937_64 with its default seed 5489.
+        // A random value is the upper 53 bits of an output of std::mt19937_64, times 2^-53. The C++ standard defines
+        // that the 10,000th output with the default seed 5489 is 9981545732273789042, so the last of 100 x 100 values
+        // is known.
         const Matrix values = randomValues(uniformSpec(100, 100, 100, 1), CutUnit::head, 5489);
         QCOMPARE(values(99, 99), std::ldexp(static_cast<double>(9981545732273789042ULL >> 11U), -53));
     }
@@ -247,7 +253,9 @@ private slots:
             chiSquare += std::pow(item.second - seeds / 3.0, 2) / (seeds / 3.0);
         qInfo("chi-square of 9 heads over %d seeds: %.2f", seeds, chiSquare);
         QCOMPARE(counts.size(), std::size_t{9});
-        QVERIFY(chiSquare < 22); // 8 degrees of freedom, variance 2/3 per cell: exceeded in fewer than 1 of 1000 cases
+        // Each draw cuts 3 of the 9 heads without replacement. The sum is then 3/4 of a chi-square variable with 8
+        // degrees of freedom, which exceeds 22 in fewer than 1 of 1000 cases.
+        QVERIFY(chiSquare < 22);
     }
 
     void requestsAreRead() {
@@ -302,7 +310,7 @@ private slots:
             QVERIFY2(refusal([&] { parseBudget(text); }).contains("neither"), text);
     }
 
-    // The values that numpy computed, in each model's expected.json.
+    // The expected cuts follow from the metric values that numpy computed, in each model's expected.json.
     void measuredStrategiesCutTheLowestOfTheJudgesValues_data() {
         QTest::addColumn<QString>("strategy");
         QTest::addColumn<QString>("metric");

@@ -1,4 +1,5 @@
-// A strategy is one row: a test adds one here, all rows run, and no other source file mentions a strategy's id.
+// Each strategy is defined by one row of a table. These tests add a strategy with a single row, run all rows, and check
+// that no other source file mentions a strategy's id.
 #ifndef Q_MOC_RUN
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/strategies/prune.h"
@@ -17,14 +18,14 @@
 using namespace secateur;
 using test::GradientCase;
 
-// A row without run() does not compile.
+// StrategyInfo::run is a reference, so a row of the strategy table without it does not compile.
 static_assert(std::is_reference_v<decltype(StrategyInfo::run)>);
 
 namespace {
 
 constexpr const char* tableFile = "analysis/strategies/strategy.cpp";
 
-// --- A strategy as a contributor would add it: it cuts heads in their order, from a given layer on.
+// --- An example of a new strategy: it cuts heads in order of their index, beginning with the layer given by `from`.
 
 constexpr OptionInfo firstLayer{"from", "integer", "0", "first layer in which to cut"};
 constexpr std::array inOrderOptions{firstLayer};
@@ -52,7 +53,7 @@ constexpr std::array extended{StrategyInfo{.id = "in_order",
                                            .options = inOrderOptions,
                                            .unit = CutUnit::head}};
 
-// ---
+// --- End of the example.
 
 std::vector<HeadId> cutHeads(const PruningMask& mask) {
     std::vector<HeadId> heads;
@@ -67,7 +68,7 @@ PruneRequest requestOf(const std::string& strategy, double units, std::span<cons
     return {parseStrategyRequest(strategy, table), {units, false}, "none", 5, {}};
 }
 
-/// Lines of the product's sources, outside the table, that match `pattern`.
+/// Lines that match `pattern` in the product's sources, except in the file of the strategy table.
 QStringList linesWith(const QRegularExpression& pattern) {
     const QDir root(SECATEUR_SOURCE_DIR);
     QStringList found;
@@ -136,7 +137,8 @@ private slots:
             QVERIFY(ids.insert(strategy.id).second);
             for (const std::string_view text : {strategy.summary, strategy.removes, strategy.budget, strategy.source})
                 QVERIFY2(!text.empty(), std::string(strategy.id).c_str());
-            // A strategy that ranks has a metric and states which end it cuts; any other states its unit.
+            // A strategy that ranks units by a metric states from which end of the ranking it cuts. Every other
+            // strategy states its unit.
             const bool ranks = strategy.needsMetricOption || !strategy.metric.empty();
             QCOMPARE(strategy.end != CutEnd::none, ranks);
             QCOMPARE(strategy.unit.has_value(), !ranks);
@@ -156,7 +158,8 @@ private slots:
     void noOtherFileKnowsTheirIds() {
         for (const StrategyInfo& strategy : allStrategies()) {
             const QString id = QString::fromStdString(std::string(strategy.id));
-            // An id that is also a metric's may be written elsewhere, but not compared with.
+            // A strategy's id that is also the id of a metric may appear in other files, but no other file may compare
+            // with it.
             const QString pattern =
                 findMetric(strategy.id) ? QString("[!=]= *\"%1\"|\"%1\" *[!=]=") : QString("\"%1[:\"]");
             const QStringList lines = linesWith(QRegularExpression(pattern.arg(id)));

@@ -1,4 +1,4 @@
-// Task scores from the scores of options, and whole tasks against lm-eval.
+// Scores of tasks, computed from log probabilities of options, and complete task runs against lm-eval.
 #ifndef Q_MOC_RUN
 #include "tests/support/option_runs.h"
 
@@ -31,7 +31,7 @@ QDir folders() {
     return QDir(test::data().filePath("forward"));
 }
 
-/// A question whose options have these log probabilities.
+/// An answered question whose options have the log probabilities `logs`.
 AnsweredQuestion answer(std::size_t line, std::size_t gold, const std::vector<double>& logs,
                         const std::string& subject = {}) {
     TaskQuestion question;
@@ -46,7 +46,7 @@ AnsweredQuestion answer(std::size_t line, std::size_t gold, const std::vector<do
     return answered(question, scores);
 }
 
-/// A tokenizer with one token for each of "w0" to "w30".
+/// A tokenizer with one token for each of the words "w0" to "w30".
 std::shared_ptr<const Tokenizer> wordTokenizer(const test::Scratch& folder) {
     QStringList words{R"("[UNK]":31)"};
     for (int i = 0; i < 31; ++i)
@@ -60,7 +60,7 @@ QString taskFolder() {
     return test::realData().isEmpty() ? QString() : test::realData() + "/tasks";
 }
 
-/// The questions of a task in expected_tasks.json, with the few-shot examples that lm-eval used.
+/// The questions of a task in expected_tasks.json, with the few-shot examples that lm-eval used for them.
 std::vector<TaskQuestion> judgedQuestions(const std::string& name, const nlohmann::json& judged) {
     const auto read = [](const char* file) { return readTask((taskFolder() + "/" + file).toStdString()).questions; };
     const std::vector<TaskQuestion> all = name == "piqa"        ? read("piqa/valid.jsonl")
@@ -76,7 +76,8 @@ std::vector<TaskQuestion> judgedQuestions(const std::string& name, const nlohman
     return withShots(own, read("mmlu/dev.jsonl"), {.count = 5});
 }
 
-/// The number of questions that takes about a second. With SECATEUR_LONG_TESTS all are asked.
+/// The number of questions that a test runs in about a second. With the environment variable SECATEUR_LONG_TESTS set,
+/// all questions run.
 std::size_t few(const std::string& name) {
     return name.starts_with("mmlu") ? 2 : name == "hellaswag" ? 3 : 8;
 }
@@ -90,12 +91,13 @@ private slots:
     void initTestCase() { initialiseRuntime(0); }
 
     void answersAndTheirErrors() {
-        // The options have 1, 2 and 3 characters, and 6, 4 and 2 bytes.
+        // The three options have 1, 2 and 3 characters, and 6, 4 and 2 bytes.
         const AnsweredQuestion first = answer(1, 1, {-3, -4, -9});
         QCOMPARE(first.byTotal, std::size_t{0});
-        QCOMPARE(first.byCodePoints, std::size_t{1});                 // per character: -3, -2, -3
-        QCOMPARE(first.byBytes, std::size_t{0});                      // per byte: -0.5, -1, -4.5
-        QCOMPARE(answer(1, 0, {-2, -1, -1}).byTotal, std::size_t{1}); // the first of equal options
+        QCOMPARE(first.byCodePoints, std::size_t{1});                 // -3, -2 and -3 per character
+        QCOMPARE(first.byBytes, std::size_t{0});                      // -0.5, -1 and -4.5 per byte
+        // Of two equal options the one with the lower index.
+        QCOMPARE(answer(1, 0, {-2, -1, -1}).byTotal, std::size_t{1});
         QCOMPARE(answer(1, 0, {-1, -2, -3}).byCodePoints, std::size_t{0});
 
         const std::vector all{first, answer(2, 0, {-1, -2, -3}), answer(3, 2, {-1, -2, -3}), answer(4, 0, {-1, -5})};
@@ -128,7 +130,9 @@ private slots:
         const TaskScores scores = taskScores(TaskKind::lastWord, all);
         QCOMPARE(scores.metric("acc").value, 0.5);
         QVERIFY(std::abs(scores.metric("perplexity").value - std::exp(2.0)) < 1e-12);
-        QVERIFY(std::abs(scores.metric("perplexity").standardError - std::exp(2.0)) < 1e-12); // of 1 and 3 nats: 1
+        // The losses are 1 and 3 nats: mean 2, standard error 1. The perplexity exp(2) has the standard error exp(2) *
+        // 1.
+        QVERIFY(std::abs(scores.metric("perplexity").standardError - std::exp(2.0)) < 1e-12);
     }
 
     void runsAreComparedQuestionByQuestion() {
@@ -150,7 +154,8 @@ private slots:
         QCOMPARE(pairs.onlySecond, std::size_t{1});
         QCOMPARE(pairs.bothWrong, std::size_t{1});
         QVERIFY(std::abs(pairs.difference + 1.0 / 6) < 1e-15);
-        // The differences are 0, -1, -1, 1, 0, 0: sum of squares 3, mean -1/6.
+        // The differences of the six questions are 0, -1, -1, 1, 0 and 0. Their sum of squares is 3 and their mean is
+        // -1/6.
         QVERIFY(std::abs(pairs.standardError - std::sqrt((3 - 1.0 / 6) / 5 / 6)) < 1e-15);
         QVERIFY_EXCEPTION_THROWN(pairedAnswers(TaskKind::choice, AnswerBy::total, before, run({true})), Error);
     }
@@ -176,7 +181,7 @@ private slots:
         QCOMPARE(all.scores.count, std::size_t{20});
         QCOMPARE(all.shots, std::string("own few-shot draw (2, seed 5)"));
 
-        // A limit asks some of the same questions, after the same examples.
+        // With a limit, some of the 20 questions are asked, each with the same examples as without the limit.
         const TaskRun some = run({.shots = {2, ShotChoice::drawn, 5}, .limit = 6});
         QCOMPARE(some.questions.size(), std::size_t{6});
         for (std::size_t i = 0; i < 6; ++i) {
@@ -190,10 +195,10 @@ private slots:
         QCOMPARE(pairs.bothRight + pairs.bothWrong, std::size_t{6});
         QVERIFY(run({.limit = 6, .seed = 1}).questions[0].line != 0);
 
-        // The scores are those of the prompt written out word by word.
+        // The scores equal those of a prompt that is written out by hand.
         const TaskRun plain = run({.shots = {1}, .limit = 20});
         QCOMPARE(plain.shots, std::string("first 1 of the list"));
-        // Question 8 after question 1 as an example, which is "w0 w0" with the answer "w0".
+        // The prompt of question 8 ("w7 w0") begins with question 1 ("w0 w0") and its answer "w0" as an example.
         const std::vector<int> context = tokenizer->encode("w0 w0 w0 w7 w0").ids;
         const std::vector<int> whole = tokenizer->encode("w0 w0 w0 w7 w0 w4 w7").ids;
         QCOMPARE(whole.size(), context.size() + 2);
@@ -203,7 +208,7 @@ private slots:
         Task empty = task;
         empty.questions.clear();
         QVERIFY_EXCEPTION_THROWN(runTask(*opened.model, *opened.plan, *tokenizer, empty, {}, {}), Error);
-        // The context is 64 tokens; longer prompts are cut at their beginning.
+        // The context of the model is 64 tokens. A longer prompt loses tokens at its beginning.
         QVERIFY(run({.shots = {15}}).scores.count == 20);
     }
 

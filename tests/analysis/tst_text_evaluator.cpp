@@ -1,4 +1,5 @@
-// Evaluating a text under one mask after another: the numbers of full runs with less work.
+// Evaluation of a text under one mask after another: the losses equal those of full runs, although layers before an
+// edit are not computed again.
 #ifndef Q_MOC_RUN
 #include "tests/support/counting_model.h"
 #include "tests/support/drawn_text.h"
@@ -177,14 +178,15 @@ private slots:
         QVERIFY((ran(dense) == std::set{0, 1, 2}));
         QVERIFY(ran(dense).empty());
         const PruningMask one = cut(dense, 1, 0);
-        QVERIFY((ran(one) == std::set{1, 2})); // continues the dense model's streams
+        QVERIFY((ran(one) == std::set{1, 2})); // layer 0 is as in the dense model, so its output is reused
         const PruningMask two = cut(one, 2, 0);
-        QVERIFY((ran(two) == std::set{2})); // continues the streams of the mask before
+        QVERIFY((ran(two) == std::set{2})); // layers 0 and 1 are as in mask `one`, so their output is reused
         QCOMPARE(evaluator.known(two)->reusedLayers, 3);
         QVERIFY((ran(cut(dense, 2, 0)) == std::set{2}));
-        QVERIFY((ran(cut(cut(dense, 1, 0), 2, 1)) == std::set{1, 2})); // the streams of that mask are no longer kept
+        // Layer 1 is as in `one`, but the streams of `one` are no longer kept; those of the dense model are.
+        QVERIFY((ran(cut(cut(dense, 1, 0), 2, 1)) == std::set{1, 2}));
         QVERIFY((ran(cut(two, 0, 0)) == std::set{0, 1, 2}));
-        QVERIFY(ran(one).empty()); // its losses are kept
+        QVERIFY(ran(one).empty()); // the losses of a mask are kept, so nothing runs
         QCOMPARE(model.counted.scored, 0);
         QCOMPARE(evaluator.evaluate(cut(dense, 2, 1)).reusedLayers, 2);
     }
@@ -196,7 +198,8 @@ private slots:
         model.counted.forget();
         const PruningMask mask = cut(PruningMask(model.spec()), 1, 0);
         const MaskEvaluation found = evaluator.evaluate(mask);
-        QCOMPARE(model.counted.layers.size(), std::size_t{2 * 2 + 2 * 1}); // two batches: all layers, then layer 1
+        // Two batches: both layers of the dense model, then layer 1 of the masked one.
+        QCOMPARE(model.counted.layers.size(), std::size_t{2 * 2 + 2 * 1});
         QCOMPARE(found.reusedLayers, 1);
         QVERIFY(apart(found.dense, full(model, PruningMask(model.spec()), text)) < tolerance);
         QVERIFY(apart(found.run, full(model, mask, text)) < tolerance);
@@ -218,7 +221,8 @@ private slots:
             const MaskEvaluation last = evaluator.evaluate(cut(PruningMask(model->spec()), 2, 0));
             QCOMPARE(last.reusedLayers, interval == 3 ? 0 : 2);
             QCOMPARE(last.streamInterval, interval);
-            QCOMPARE(evaluator.streamBytes(), (2 / interval) * stream); // all shared with the dense model
+            // The mask cuts only in the last layer, so it shares all kept streams with the dense model.
+            QCOMPARE(evaluator.streamBytes(), (2 / interval) * stream);
         }
     }
 
@@ -345,7 +349,7 @@ private slots:
         QVERIFY(std::isnan(parts.front().difference.halfWidth95()));
         QVERIFY(parts.front().secondsLeft > parts.back().secondsLeft);
         QCOMPARE(parts.back().secondsLeft, 0.0);
-        // A run under another mask visits the windows in the same order.
+        // A run under another mask evaluates the windows in the same order.
         const PruningMask other = cut(mask, 1, 0);
         std::size_t step = 0;
         evaluator.evaluate(other, [&](const MaskEvaluation& part) {
@@ -435,7 +439,8 @@ private slots:
         }
     }
 
-    /// How often the 95 % interval from a group of windows contains the difference on the whole text.
+    /// Counts how often the 95 % confidence interval from a group of 8 windows contains the difference on the whole
+    /// text.
     void intervalsHoldWhatTheySay() {
         if (stories().empty())
             QSKIP("stories260K is not there");

@@ -1,10 +1,10 @@
-// The metrics of weights (gate-norm and Mag-SP) against numpy in float64 (tests/data/make_fixtures.py). For gate-norms
-// numpy forms the product matrices.
+// The metrics of weights (gate-norm and Mag-SP) against numpy in float64 (tests/data/make_fixtures.py). For gate-norms,
+// numpy computes the product matrices W_q^T W_k explicitly.
 
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/suite.h"
 #include "tests/support/tiny_model.h"
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #include <ATen/Parallel.h>
 #endif
 
@@ -25,7 +25,7 @@ namespace {
 
 constexpr double tolerance = 1e-5;
 
-/// The worst relative error over all metrics in the expected file.
+/// The largest relative error over all metrics in expected.json.
 double worstError(const Model& model, const nlohmann::json& expected) {
     std::string ids;
     for (const auto& [id, _] : expected.items())
@@ -54,7 +54,7 @@ void checkAgainst(const QString& modelPath, const QString& expectedPath) {
     QVERIFY2(error < tolerance, qPrintable(QString("worst relative error %1").arg(error)));
 }
 
-/// A model with four heads in two KV groups and random weights.
+/// A one-layer model with random weights and four heads in two KV groups.
 TinyModel drawnModel() {
     LayerSpec layer;
     layer.heads = 4;
@@ -152,7 +152,8 @@ private slots:
         TinyModel model = drawnModel();
         model.set(WeightName::attentionNorm, at::zeros({16}));
         QCOMPARE(only(model, "gate_norm:fold_norm=true").values(0, 0), 0.0);
-        // With the offset, the norm multiplies by 1 + 0 and leaves the weights as they are.
+        // With normWeightOffset 1, as in Gemma, the norm multiplies by 1 + weight. The weight is 0, so folding the norm
+        // leaves the projections as they are.
         class GemmaLike : public TinyModel {
         public:
             explicit GemmaLike(const TinyModel& plain)
@@ -181,7 +182,7 @@ private slots:
         model.set(WeightName::queryNorm, at::randn({6}));
         model.set(WeightName::keyNorm, at::randn({6}));
         const double plain = only(model, "gate_norm_head:qk_norm=true").values(0, 0);
-        model.set(WeightName::query, model.tensor(0, WeightName::query) * 8); // a factor of 8 is exact in float32
+        model.set(WeightName::query, model.tensor(0, WeightName::query) * 8); // multiplying by 8 is exact in float32
         QVERIFY(std::abs(only(model, "gate_norm_head:qk_norm=true").values(0, 0) / plain - 1) < 1e-12);
         QCOMPARE(only(model, "gate_norm").warnings.size(), std::size_t(1));
         QVERIFY(only(model, "gate_norm:qk_norm=true").warnings.empty());
@@ -198,7 +199,8 @@ private slots:
                                       .sum(1);
         const double spread = scores.std().item<double>();
         qInfo("predicted %.3f, drawn %.3f", plain, spread);
-        QVERIFY(std::abs(spread / plain - 1) < 0.15); // wide, because with six dimensions the norm of a row varies
+        // A wide limit, because in six dimensions the norm of a random row varies much.
+        QVERIFY(std::abs(spread / plain - 1) < 0.15);
     }
     void layersWithoutAttentionHaveNoValue() {
         TinyModel model = drawnModel();

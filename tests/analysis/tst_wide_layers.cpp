@@ -1,11 +1,11 @@
-// Gate-norms of layers of width 2048 and more against float64 ATen, which forms the matrices: rounding, kernels,
-// precision under cancellation, estimates and the order of layers.
+// Gate-norms of layers of width 2048 and more, against product matrices computed with ATen in float64: rounding, choice
+// of kernels, precision under cancellation, estimates, and the order in which layers are measured.
 
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "analysis/metrics/wide_query_key.h"
 #include "tests/support/suite.h"
 #include "tests/support/tiny_model.h"
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #endif
 
 #include "analysis/base/error.h"
@@ -30,7 +30,7 @@ namespace {
 constexpr int hidden = 2048;
 constexpr int headDim = 128;
 
-/// The machine's kernels, with every precision on offer even if it is slow on this processor.
+/// The kernels of this processor, but with every precision allowed, even those that are slow on it.
 class AllPrecisions : public Kernels {
 public:
     std::span<const Precision> precisions() const override {
@@ -68,8 +68,9 @@ const Kernels& kernelsNamed(const QString& name) {
     return name == "plain" ? plainKernels() : name == "machine" ? machineKernels() : allPrecisions;
 }
 
-/// Queries and keys whose layer norm is about `ratio` of the value for independent rows. Rows come in pairs that nearly
-/// cancel and are scaled differently, so that their rounding errors do not cancel.
+/// Queries and keys whose layer norm is about `ratio` times the norm that independent random rows would give. Rows come
+/// in pairs that nearly cancel. The two rows of a pair have different scales, so that their rounding errors do not
+/// cancel.
 WideSource cancellingSource(double ratio, int heads, int kvHeads, at::ScalarType type, int width = hidden) {
     at::manual_seed(7);
     const auto normal = [&](std::int64_t rows) { return at::empty({rows, width}, at::kDouble).normal_(0, 0.02); };
@@ -87,8 +88,8 @@ WideSource cancellingSource(double ratio, int heads, int kvHeads, at::ScalarType
 }
 
 struct Reference {
-    at::Tensor query; // [heads, headDim, columns] float64
-    at::Tensor key;   // one for each query head
+    at::Tensor query; // [heads, headDim, columns] in float64
+    at::Tensor key;   // the keys, repeated so that every query head has its own
 
     explicit Reference(const WideSource& source)
         : query(source.query.to(at::kDouble).view({source.heads, headDim, -1}))
@@ -98,14 +99,14 @@ struct Reference {
 
     double layerNorm() const { return query.flatten(0, 1).t().mm(key.flatten(0, 1)).norm().item<double>(); }
     at::Tensor headNorms() const { return query.transpose(1, 2).bmm(key).square().sum({1, 2}).sqrt(); }
-    /// The layer's norm for independent rows.
+    /// The layer's norm if the contributions of its rows were independent.
     double randomPhaseNorm() const {
         const at::Tensor squares = query.square().sum(2) * key.square().sum(2);
         return std::sqrt(squares.sum().item<double>());
     }
 };
 
-/// Expected values of a case, computed once for all kernels.
+/// Queries and keys with their expected norms, which are computed once and used for all kernels.
 struct Case {
     WideSource source;
     double layerNorm;
@@ -130,11 +131,11 @@ double worst(const at::Tensor& values, const at::Tensor& expected) {
 
 /// The number of random layers whose exact norm lies within two standard errors of the estimate.
 int covered(int layers, int width, double decay) {
-    initialiseRuntime(1); // threads would only wait for each other
+    initialiseRuntime(1); // one thread is faster, because the matrices are small
     int inside = 0;
     for (int i = 0; i < layers; ++i) {
         at::manual_seed(static_cast<std::uint64_t>(i) + 1);
-        // Row sizes that fall off exponentially give products in which few directions dominate.
+        // Row norms that decrease exponentially, so that few directions dominate the product.
         const at::Tensor sizes = at::exp(-decay * at::arange(width, at::kFloat)).unsqueeze(1);
         const auto draw = [&] { return (at::empty({width, width}, at::kFloat).normal_() * sizes); };
         const WideSource source{draw(), draw(), {}, width / 32, width / 32, 32};
@@ -180,7 +181,7 @@ private slots:
                     for (const double ratio : {1.0, 0.3, 0.1, 0.03}) {
                         const QString judged = kernels;
                         if ((judged == "plain" && ratio > 0.03) || (judged == "all" && kvHeads < 16))
-                            continue; // the row for "machine" covers these
+                            continue; // covered by the rows "machine"
                         QTest::addRow("%s, %s, %d keys, %g", kernels, at::toString(type), kvHeads, ratio)
                             << judged << static_cast<int>(type) << kvHeads << ratio;
                     }
@@ -206,7 +207,7 @@ private slots:
         at::manual_seed(9);
         constexpr int heads = 16;
         constexpr int columns = 4096;
-        // Few directions give similar rows, within one head or over the whole layer.
+        // Random combinations of `directions` vectors. With few directions the rows are similar to each other.
         const auto similar = [](std::int64_t rows, std::int64_t directions) {
             return at::randn({rows, directions}).mm(at::randn({directions, columns})) / std::sqrt(directions);
         };
@@ -372,15 +373,16 @@ private slots:
     void theMostDoubtfulLayerIsMeasuredFirst() {
         LayerOrder order(5);
         order.setEstimate(0, 10, 0.1);
-        order.setEstimate(1, 5, 0.3); // its interval overlaps those of layers 2 and 3
+        order.setEstimate(1, 5, 0.3); // the interval around 5 overlaps those of layers 2 and 3
         order.setEstimate(2, 5.5, 0.1);
         order.setEstimate(3, 4.5, 0.1);
         order.setEstimate(4, 20, 0.2);
         QCOMPARE(order.next().value(), 1U);
-        order.setExact(1, 5.45); // now overlaps layer 2 only
+        order.setExact(1, 5.45); // the exact value 5.45 lies in the interval of layer 2 only
         QCOMPARE(order.next().value(), 2U);
         order.setExact(2, 5.6);
-        QCOMPARE(order.next().value(), 4U); // of the remaining ones the largest standard error
+        // Of the remaining layers 0, 3 and 4, layer 4 has the largest standard error.
+        QCOMPARE(order.next().value(), 4U);
         QCOMPARE(order.next().value(), 0U);
         QCOMPARE(order.next().value(), 3U);
         QVERIFY(!order.next());

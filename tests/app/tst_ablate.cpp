@@ -1,4 +1,5 @@
-// `secateur-cli ablate` as a user or a script runs it. The values are tested in tst_ablation.
+// `secateur-cli ablate`, started as a program: arguments, output and files. tst_ablation tests the values that it
+// computes.
 
 #include "backends/session/session_hdf5.h"
 #include "tests/support/command_line.h"
@@ -23,7 +24,7 @@ namespace {
 
 const QString sources = SECATEUR_TEST_SOURCES "/perplexity/";
 
-/// A small model of tests/data/forward with a tokenizer of single characters.
+/// Copies a small model of tests/data/forward and a tokenizer whose tokens are single characters to `scratch`.
 QString writeModel(const Scratch& scratch, const QString& name) {
     const QString source = SECATEUR_TEST_SOURCES "/forward/" + name + "/";
     for (const QString& file : {source + "config.json", source + "model.safetensors",
@@ -69,7 +70,8 @@ private:
         return QString::fromStdString(m_folder.write("cut.mask.json", QByteArray::fromStdString(mask.dump())));
     }
 
-    /// Runs `command` on the unfinished session `path`. All values must then equal those of the session `whole`.
+    /// Runs `command` to complete the unfinished session `path`. Afterwards its values must equal those of the session
+    /// `whole`.
     static void goesOn(const QStringList& command, const QString& path, const QString& whole) {
         const Outcome on = run(command + QStringList{path, "--json"});
         QVERIFY2(on.status == 0, qPrintable(on.error));
@@ -113,7 +115,8 @@ private slots:
         const QStringList command = onText({"--units", "heads,blocks", "--out"});
         QVERIFY(run(command + QStringList{whole}).status == 0);
         Session part = readSession(whole.toStdString());
-        for (MetricResult& result : part.results) // as if stopped during the last layer
+        // Removes the values of the last layer, as if the run had been stopped before it.
+        for (MetricResult& result : part.results)
             std::ranges::fill(result.values.row(result.values.rows() - 1), std::nan(""));
         const QString stopped = m_folder.path("stopped.h5");
         writeSession(part, stopped.toStdString());
@@ -125,8 +128,10 @@ private slots:
         const QString stopped = m_folder.path("killed.h5");
         QFile articles(sources + "articles.raw");
         QVERIFY(articles.open(QIODevice::ReadOnly));
-        const std::string text = m_folder.write("long.raw", articles.readAll().repeated(480)); // some seconds of work
-        const Scratch folder; // a model with three layers, so there is time between the first and the last
+        // A long text, so that the run takes some seconds.
+        const std::string text = m_folder.write("long.raw", articles.readAll().repeated(480));
+        // A model of three layers: the run can be stopped after the first and before the last.
+        const Scratch folder;
         const QStringList command{
             "ablate", writeModel(folder, "gemma3"), "--dtype",   "float32", "--units",      "heads,blocks",
             "--text", QString::fromStdString(text), "--seq-len", "24",      "--max-tokens", "48000",
@@ -143,7 +148,7 @@ private slots:
                     isAsked = true;
                 }
         QVERIFY(program.waitForFinished(30'000) || program.state() == QProcess::NotRunning);
-        if (program.exitCode() != 0) { // unless a fast machine has finished before the signal
+        if (program.exitCode() != 0) { // false if a fast machine finished the run before the signal arrived
             const auto values = readSession(stopped.toStdString()).results.front().values;
             QVERIFY(std::isfinite(values.values().front()));
             QVERIFY(std::isnan(values.values().back()));

@@ -1,4 +1,4 @@
-// The command line as a user or a script runs it: exit statuses, clean output, files.
+// The command line program, started as a program: exit statuses, output, and files.
 
 #include "backends/session/session_hdf5.h"
 #include "tests/support/command_line.h"
@@ -35,8 +35,8 @@ QStringList listing(const QString& folder) {
     return QDir(folder).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
 }
 
-/// A model of 60 wide layers of zeros, stored in a sparse file that needs no disk space. Measuring it takes several
-/// seconds.
+/// Writes a model of 60 layers of width 2048 whose weights are all 0. The file is sparse, so it needs no space on the
+/// disk. Measuring its gate-norms takes several seconds.
 void writeLongModel(const Scratch& scratch) {
     constexpr int layers = 60;
     constexpr int width = 2048;
@@ -71,7 +71,7 @@ void writeLongModel(const Scratch& scratch) {
     QVERIFY(QFile::resize(scratch.path("model.safetensors"), start.size() + end));
 }
 
-/// A small model of tests/data/forward with a tokenizer of `words` words: "w0", "w1" and so on.
+/// Writes a small model of tests/data/forward with a tokenizer of the words "w0", "w1" and so on.
 QString writeWordModel(const Scratch& scratch, const QString& name, int words) {
     const QString source = SECATEUR_TEST_SOURCES "/forward/" + name;
     for (const QString file : {"config.json", "model.safetensors"})
@@ -91,7 +91,7 @@ QByteArray structureOf(const QString& path) {
     return QByteArray::fromStdString(run({"inspect", path, "--json"}).json().at("structure").get<std::string>());
 }
 
-/// Writes a mask for a model of this structure; `layers` is the JSON of its cuts.
+/// Writes a mask for a model with the given structure. `layers` is the JSON list of its cuts.
 QString writeMask(const Scratch& scratch, const QByteArray& structure, const char* layers) {
     const QByteArray made = R"({"architecture":"llama","structure":")" + structure + R"("})";
     return QString::fromStdString(
@@ -217,7 +217,8 @@ private slots:
         const Outcome plain = run({"inspect", tokenizer, "--tokens", "<|end|> the\n"});
         QCOMPARE(plain.status, 0);
         QVERIFY(plain.out.contains("added") && plain.out.contains("Ġthe") && plain.out.contains("\\n"));
-        QVERIFY(plain.out.count('\n') > 8); // the text is split into letters and not read as a special token
+        // One line for each token: "<|end|>" was split into characters and not read as one special token.
+        QVERIFY(plain.out.count('\n') > 8);
         QCOMPARE(run({"inspect", tokenizer, "--tokens", "a", "--tensors"}).status, 2);
         QCOMPARE(run({"inspect", SECATEUR_TEST_SOURCES, "--tokens", "a"}).status, 1);
     }
@@ -239,7 +240,8 @@ private slots:
         const Json metrics = outcome.json().at("metrics");
         const Session session = readSession(scratch.path("s.h5").toStdString());
         QCOMPARE(metrics.size(), session.results.size());
-        QCOMPARE(session.results.front().request.resultId(), "gate_norm"); // in the order of the request
+        // Results are stored in the order of the request.
+        QCOMPARE(session.results.front().request.resultId(), "gate_norm");
         QCOMPARE(session.model.fingerprint, outcome.json().at("model").at("fingerprint").get<std::string>());
         for (const MetricResult& result : session.results) {
             const std::string id = result.request.resultId();
@@ -255,7 +257,8 @@ private slots:
             const bool perLayer = scope == Scope::layer;
             QCOMPARE(lines.front().toStdString(),
                      perLayer ? "layer,value" : "layer," + std::string(name(scope)) + ",value");
-            QCOMPARE(lines.size(), static_cast<qsizetype>(1 + result.values.values().size())); // no cell is missing
+            // A header and one line for each cell.
+            QCOMPARE(lines.size(), static_cast<qsizetype>(1 + result.values.values().size()));
             qsizetype line = 0;
             for (std::size_t layer = 0; layer < result.values.rows(); ++layer)
                 for (std::size_t cell = 0; cell < result.values.columns(); ++cell) {
@@ -283,7 +286,8 @@ private slots:
         const QString path = scratch.path("s.h5");
         QCOMPARE(run({"measure", model, "--metric", "gate_norm", "--out", path}).status, 0);
         QCOMPARE(run({"measure", model, "--metric", "gate_norm_head", "--out", path}).status, 0);
-        QCOMPARE(run({"measure", model, "--metric", "gate_norm", "--out", path}).status, 0); // the same again
+        // Replaces the first result.
+        QCOMPARE(run({"measure", model, "--metric", "gate_norm", "--out", path}).status, 0);
         QCOMPARE(readSession(path.toStdString()).results.size(), std::size_t{2});
         const QByteArray before = contents(path);
         const Outcome other =
@@ -318,7 +322,7 @@ private slots:
                                      scratch.path("out/s.h5"), "--csv", scratch.path("out"), "--progress", "json"});
         program.setReadChannel(QProcess::StandardError);
         QByteArray seen;
-        while (seen.count('\n') < 4) { // by then it is measuring layers
+        while (seen.count('\n') < 4) { // the first four progress messages; after them it measures layers
             QVERIFY2(program.waitForReadyRead(60'000), seen);
             seen += program.readAllStandardError();
         }
@@ -408,7 +412,7 @@ private slots:
     void neuronsAreSummedUpForPeopleAndWholeInJson() {
         const Outcome people = run({"measure", model, "--metric", "mag_sp_neuron"});
         QCOMPARE(people.status, 0);
-        QCOMPARE(people.out.count('\n'), 3); // a header and two layers
+        QCOMPARE(people.out.count('\n'), 3); // a header and one line for each of the two layers
         QVERIFY(people.out.contains("mag_sp_neuron median"));
         const Scratch scratch;
         const Json values =

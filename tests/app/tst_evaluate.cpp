@@ -1,4 +1,5 @@
-// `secateur-cli evaluate` as a user or a script runs it. The values are tested in tst_perplexity.
+// `secateur-cli evaluate`, started as a program: arguments, output and files. tst_perplexity tests the values that it
+// computes.
 
 #include "tests/support/command_line.h"
 #include "tests/support/expected.h"
@@ -24,7 +25,8 @@ namespace {
 const QString sources = SECATEUR_TEST_SOURCES "/perplexity/";
 const QString articles = sources + "articles.raw";
 
-/// A small model of tests/data/forward with one of the tokenizers of single characters.
+/// Copies a small model of tests/data/forward and one of the tokenizers whose tokens are single characters to
+/// `scratch`.
 QString writeModel(const Scratch& scratch, const QString& name, const QString& tokenizer) {
     const QString source = SECATEUR_TEST_SOURCES "/forward/" + name + "/";
     for (const QString& file :
@@ -51,7 +53,7 @@ const Json& expected() {
     return all;
 }
 
-/// The expected values in the fixture for these options.
+/// The expected values that perplexities.json has for these options.
 Json judgedCase(const char* model, const char* text, const char* protocol, int window, const Json& bos) {
     for (const Json& judged : expected().at("cases"))
         if (judged.at("model") == model && judged.at("tokenizer") == "adds-bos" && judged.at("text") == text &&
@@ -220,7 +222,8 @@ private slots:
 
         const Json both = evaluated({"--window", "16", "--latency", "--new-tokens", "0", "--json"}).json();
         QVERIFY(both.contains("text") && !both.contains("latency"));
-        QCOMPARE(both.at("prefill").size(), std::size_t{1}); // of one length only, the context of 64 tokens
+        // The model's context is 64 tokens, so only one prompt length is timed.
+        QCOMPARE(both.at("prefill").size(), std::size_t{1});
         QCOMPARE(both.at("prefill")[0].at("tokens").get<int>(), 64);
         QVERIFY(both.at("prefill")[0].at("by_sublayer").is_null() && both.at("prefill")[0].at("speedup").is_null());
     }
@@ -302,7 +305,7 @@ private slots:
             QVERIFY(QString::fromStdString(fields.at("text").get<std::string>()).endsWith(work));
         }
         QCOMPARE(told, 1);
-        for (const char* mode : {"none", "auto"}) // output is no terminal, so auto shows nothing
+        for (const char* mode : {"none", "auto"}) // the output is not a terminal, so "auto" shows no progress
             QVERIFY(run(QStringList{"evaluate", m_model, "--progress", mode} + options).error.isEmpty());
     }
 
@@ -316,7 +319,7 @@ private slots:
         const Json judged = test::readJson(SECATEUR_TEST_SOURCES "/pooled.json");
         const Scratch folder;
         const QString model = writeModel(folder, "bert-bare", "adds-bos");
-        if (of == "first_token") { // as in a checkpoint that was saved without a pooler
+        if (of == "first_token") { // removes the pooler's weights, as in checkpoints that were saved without a pooler
             QFile weights(folder.path("model.safetensors"));
             QVERIFY(weights.setPermissions(QFile::ReadOwner | QFile::WriteOwner));
             QVERIFY(weights.open(QFile::ReadWrite));

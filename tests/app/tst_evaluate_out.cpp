@@ -1,4 +1,5 @@
-// `secateur-cli evaluate --out` and `session`: finished parts of a run are kept and not run again.
+// `secateur-cli evaluate --out` and `secateur-cli session`: the finished parts of a run are stored in the session and
+// not computed again.
 
 #include "analysis/session/session.h"
 #include "backends/session/session_hdf5.h"
@@ -22,7 +23,7 @@ namespace {
 
 const QString sources = SECATEUR_TEST_SOURCES "/perplexity/";
 
-/// A small model of tests/data/forward with a tokenizer of single characters.
+/// Copies a small model of tests/data/forward and a tokenizer whose tokens are single characters to `scratch`.
 QString writeModel(const Scratch& scratch, const QString& name) {
     const QString source = SECATEUR_TEST_SOURCES "/forward/" + name + "/";
     for (const QString& file : {source + "config.json", source + "model.safetensors",
@@ -38,7 +39,7 @@ QString writeMask(const Scratch& scratch, const QString& model, const QString& n
         scratch.write(name, R"({"secateur_mask":1,"model":)" + made + R"(,"layers":)" + layers + "}"));
 }
 
-/// Runs a command, sends SIGINT once its progress reaches `fraction`, and returns the exit status.
+/// Runs a command, sends it SIGINT when its progress has reached `fraction`, and returns its exit status.
 int stoppedAt(double fraction, const QStringList& arguments) {
     QProcess program;
     program.setReadChannel(QProcess::StandardError);
@@ -111,12 +112,13 @@ private slots:
             const Json alone =
                 run(evaluate({"--mask", document.at("mask").at("name") == "one.json" ? m_one : m_two, "--json"}))
                     .json();
-            QCOMPARE(document.at("text"), alone.at("text")); // the same bits
+            QCOMPARE(document.at("text"), alone.at("text")); // equal bit by bit
             QCOMPARE(document.at("mask"), alone.at("mask"));
         }
         QVERIFY(Json(natsOf(session.evaluations[2])) == second.at("text").at("window_nats"));
 
-        // Runs in the session are neither repeated nor stored twice, and each mask of a command finds its own.
+        // Runs that the session already has are neither repeated nor stored twice. Each mask is paired with its own
+        // run, whatever the order of the masks in the command.
         const Outcome again = run(evaluate({"--mask", m_two, "--mask", m_one, "--out", out}));
         for (const char* note : {"note: the dense model's losses", "note: one.json's losses", "note: two.json's"})
             QVERIFY2(again.error.contains(note), qPrintable(again.error));
@@ -160,7 +162,7 @@ private slots:
         int stopped = 0;
         for (const double fraction : {0.2, 0.3, 0.7}) {
             if (stoppedAt(fraction, command) == 0)
-                break; // it finished before it could be stopped
+                break; // the command finished before it could be stopped
             ++stopped;
             const Session part = sessionAt(parts);
             std::size_t windows = 0;
@@ -179,7 +181,7 @@ private slots:
         QCOMPARE(found.evaluations.size(), 2);
         for (std::size_t i = 0; i < 2; ++i) {
             QVERIFY(found.evaluations[i].text->isComplete());
-            QVERIFY(natsOf(found.evaluations[i]) == natsOf(expected.evaluations[i])); // the same bits
+            QVERIFY(natsOf(found.evaluations[i]) == natsOf(expected.evaluations[i])); // equal bit by bit
         }
     }
 
@@ -204,7 +206,7 @@ private slots:
         QCOMPARE(again.at("warnings").size(), std::size_t{2});
         run(ask + QStringList{"--limit", "1"});
         QCOMPARE(sessionAt(out).evaluations.size(), 3);
-        // An evaluation on a text is added to the mask's row.
+        // An evaluation on a text is added to the evaluation that the mask already has.
         QCOMPARE(run(evaluate({"--mask", m_one, "--out", out})).status, 0);
         QCOMPARE(sessionAt(out).evaluations.size(), 3);
     }
@@ -217,7 +219,7 @@ private slots:
                                 "8",        "--mask",   m_one,       "--out",           out, "--json",
                                 "--dtype",  "float32"};
         const Json told = run(timed).json();
-        QCOMPARE(run(timed).status, 0); // the same again, which replaces the first
+        QCOMPARE(run(timed).status, 0); // measures again and replaces the first times
         const Session session = sessionAt(out);
         QCOMPARE(session.evaluations.size(), 1);
         QCOMPARE(session.masks.size(), 1);
@@ -230,9 +232,9 @@ private slots:
         QCOMPARE(shown.at("latency").at("new_tokens").get<int>(), 4);
         QCOMPARE(shown.at("prefill")[0].at("tokens").get<int>(), 8);
         QVERIFY(run({"session", "show", out}).out.contains("tokens/s"));
-        // An evaluation on a text is added to the mask's row.
+        // An evaluation on a text is added to the evaluation that the mask already has.
         QCOMPARE(run(evaluate({"--mask", m_one, "--out", out})).status, 0);
-        QCOMPARE(sessionAt(out).evaluations.size(), 2); // one of the dense model, one of the mask
+        QCOMPARE(sessionAt(out).evaluations.size(), 2); // that of the dense model and that of the mask
     }
 
     void sessionsAreJoinedAndShown() {
@@ -253,7 +255,8 @@ private slots:
         const QByteArray table = run({"session", "show", c}).out;
         for (const char* part : {"\ndense ", "\none.json ", "\ntwo.json ", "\ngate_norm ", "articles.raw"})
             QVERIFY2(table.contains(part), table);
-        QCOMPARE(run({"session", "merge", a, b, "--out", c}).out, merged.out); // merging again adds nothing
+        // Merging the same sessions again changes nothing.
+        QCOMPARE(run({"session", "merge", a, b, "--out", c}).out, merged.out);
 
         const Scratch other;
         const QString qwen = writeModel(other, "qwen2");

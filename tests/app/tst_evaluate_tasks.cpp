@@ -1,4 +1,4 @@
-// `secateur-cli evaluate --task` as a user or a script runs it. The values are tested in tst_task_scores.
+// `secateur-cli evaluate --task`, started as a program: arguments, output and files. tst_task_scores tests the scores.
 
 #include "tests/support/command_line.h"
 #include "tests/support/expected.h"
@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// A small model of tests/data/forward with a tokenizer of single characters.
+/// Copies a small model of tests/data/forward and a tokenizer whose tokens are single characters to `scratch`.
 QString writeModel(const Scratch& scratch, const QString& name) {
     const QString source = SECATEUR_TEST_SOURCES "/forward/" + name + "/";
     const QString tokenizer = SECATEUR_TEST_SOURCES "/perplexity/adds-bos/";
@@ -35,7 +35,7 @@ QByteArray line(const Json& row) {
     return QByteArray::fromStdString(row.dump() + "\n");
 }
 
-/// 24 multiple-choice questions, some with characters of more than one byte.
+/// A task file of 24 multiple-choice questions. Some words contain "°", which has two bytes.
 QByteArray choices() {
     const std::vector<const char*> words{"sand", "° tin", "hotel 1", "a", "he - robots", "21 ° °"};
     QByteArray rows;
@@ -74,7 +74,7 @@ bool isClose(const Json& found, double wanted) {
     return std::abs(found.get<double>() - wanted) <= 1e-9 * std::max(1.0, std::abs(wanted));
 }
 
-/// 1 for each answer in the list that is right by `metric`, otherwise 0.
+/// For each answer 1 if the option chosen by `metric` is the right one, otherwise 0.
 std::vector<double> rightOf(const Json& answers, const char* metric) {
     std::vector<double> right;
     for (const Json& answer : answers)

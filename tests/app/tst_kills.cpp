@@ -1,13 +1,14 @@
-// Kills child processes while they write sessions, masks, exports and the autosave. Afterwards every file must be
-// whole, with its old or its new contents; the next write must succeed; and the autosave may lack the edits of the last
-// second at most.
+// Kills child processes while they write sessions, masks, exports and the autosave. After each kill, every file must be
+// complete, with its old or its new contents. The next write must succeed. The autosave may lack only the edits of
+// about the last second.
 //
-// A child dies at its n-th call of write(), rename(), fsync() and the like, with n random over the whole run
-// (tests/kills/interposed_calls.h). Half of the autosave's children die at a random time instead.
+// A child is killed at its n-th call of write(), rename(), fsync() or a similar function
+// (tests/kills/interposed_calls.h). n is a random number up to the number of such calls in a complete run. Half of the
+// children that autosave are killed at a random time instead.
 //
-// SECATEUR_KILLS: the total number of kills, 32 by default; 200 take some minutes.
-// SECATEUR_KILLS_SEED: the seed of a run, to repeat it. Each run prints its random numbers.
-#ifndef Q_MOC_RUN // moc cannot read ATen
+// SECATEUR_KILLS: the total number of kills, 32 by default. 200 kills take some minutes.
+// SECATEUR_KILLS_SEED: the random seed. Each run prints its seed, so that the run can be repeated.
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "app/window/window_services.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/kills/interposed_calls.h"
@@ -45,23 +46,23 @@ struct Ends {
     int old = 0;
     int renewed = 0;
     int broken = 0;
-    int leftovers = 0; ///< files and folders with temporary names
+    int leftovers = 0; ///< number of files and folders with temporary names
 };
 
-/// The output of a child, and the time of its death.
+/// What a child process printed, and the time at which it was killed.
 struct Life {
     bool wasKilled = false;
-    int begun = 0; ///< the last generation, or autosave of an edit, that it began to write
+    int begun = 0; ///< the last generation that it began to write; for an autosave, the last edit
     int done = 0;
     long calls = 0;
     long long died = 0;
-    std::map<int, long long> edits;  ///< time of each edit
-    std::map<int, long long> begins; ///< time at which the writing of each edit began
+    std::map<int, long long> edits;  ///< time of each edit, by the edit's number
+    std::map<int, long long> begins; ///< time at which the autosave of each edit began
     std::map<int, long long> ends;
 };
 
-/// The longest time between two edits plus the longest writing, in seconds. If the machine stalls a child, it stalls
-/// the autosave as well, so this much more may be lost.
+/// The longest time between two edits plus the longest time of a write, in seconds. Anything that delays a child also
+/// delays its autosave, so this much more may be lost.
 double longestDelay(const Life& life) {
     long long pause = 0;
     for (const auto& [edit, when] : life.edits)
@@ -97,7 +98,8 @@ void start(QProcess& child, const QStringList& arguments) {
         qFatal("the child process does not start");
 }
 
-/// @param milliseconds time to live after the first edit; 0 if the child ends by itself
+/// Runs a child process and returns what it printed. @param milliseconds time after the first edit at which to kill the
+/// child; 0 if the child kills itself or ends
 Life live(const QString& id, const QString& folder, long call, int milliseconds = 0) {
     QProcess child;
     child.setProcessChannelMode(QProcess::ForwardedErrorChannel);
@@ -111,7 +113,7 @@ Life live(const QString& id, const QString& folder, long call, int milliseconds 
         life.died = nanoseconds();
         child.kill();
     }
-    if (!child.waitForFinished(600'000)) // on a busy machine, starting a child can take minutes
+    if (!child.waitForFinished(600'000)) // starting a child can take minutes on a busy machine
         qFatal("a child of %s does not end", qPrintable(id));
     life.wasKilled = child.exitStatus() == QProcess::CrashExit;
     read(life, said + child.readAllStandardOutput());
@@ -172,7 +174,7 @@ private:
     std::mt19937 m_random;
     int m_kills = 32;
     std::map<QString, Ends> m_ends;
-    std::vector<double> m_losses; ///< seconds of lost autosaved edits
+    std::vector<double> m_losses; ///< for each kill, the seconds of edits that the autosave lacks
 };
 
 void TestKills::initTestCase() {
@@ -185,7 +187,7 @@ void TestKills::initTestCase() {
     qInfo("%d kills, SECATEUR_KILLS_SEED=%u", m_kills, seed);
 }
 
-/// Counts the outcome of a kill and returns what is wrong with the files; empty if all is right.
+/// Counts the outcome of a kill. Returns what is wrong with the files, or an empty string.
 QString TestKills::endOf(const Writer& kind, const QString& folder, const Life& life,
                          const std::vector<Files>& generations) {
     Ends& ends = m_ends[QString::fromStdString(kind.id)];
@@ -265,7 +267,7 @@ QString TestKills::autosaveEndOf(const QString& folder, const Life& life) {
     int found = 0;
     try {
         const QStringList files = QDir(folder).entryList({"*.h5"}, QDir::Files);
-        for (const QString& file : files) { // read them now: the autosave removes unreadable files
+        for (const QString& file : files) { // read before the autosave starts, because it removes unreadable files
             const Session session = readSession(QDir(folder).filePath(file).toStdString());
             found = numberOf(session.masks.at(0).name);
             if (session.masks.at(0).record.mask != editedMask(session.model.spec, found))
@@ -298,7 +300,7 @@ void TestKills::autosavedEditsAreLostForASecondAtMost() {
         const Life life = atAnyMoment ? live("autosave", folder.path(), 0, static_cast<int>(drawnMoment))
                                       : live("autosave", folder.path(), drawnMoment);
         if (!life.wasKilled)
-            continue; // the number of calls varies, and this run had fewer
+            continue; // the child made fewer calls than `drawnMoment` and was not killed
         const QString wrong = autosaveEndOf(folder.path(), life);
         QVERIFY2(
             wrong.isEmpty(),
@@ -325,7 +327,7 @@ void TestKills::aSessionOpenInAnotherProcessIsSaid() {
         child->kill();
         QVERIFY(child->waitForFinished());
     }
-    QProcess third; // the locks of killed processes are free
+    QProcess third; // killed processes no longer hold their locks
     QCOMPARE(hold(third), "open");
     third.kill();
     QVERIFY(third.waitForFinished());
@@ -351,7 +353,7 @@ int main(int count, char** values) {
     if (arguments.value(1) == "--hold")
         return holdSession(arguments.mid(2));
     if (!qEnvironmentVariableIsSet("QTEST_FUNCTION_TIMEOUT"))
-        qputenv("QTEST_FUNCTION_TIMEOUT", "3600000"); // hundreds of kills on a busy machine take that long
+        qputenv("QTEST_FUNCTION_TIMEOUT", "3600000"); // one hour, because hundreds of kills take long on a busy machine
     TestKills test;
     return QTest::qExec(&test, count, values);
 }

@@ -1,4 +1,4 @@
-// The verbs prune and mask as a user or a script runs them.
+// `secateur-cli prune` and `secateur-cli mask`, started as a program: arguments, output and files.
 
 #include "tests/support/command_line.h"
 #include "tests/support/files.h"
@@ -16,14 +16,14 @@ using Json = nlohmann::json;
 
 namespace {
 
-const QString model = SECATEUR_TEST_SOURCES "/gqa-f32"; // two layers
+const QString model = SECATEUR_TEST_SOURCES "/gqa-f32"; // a model of two layers
 
 Json maskFile(const QString& path) {
     QFile file(path);
     return file.open(QIODevice::ReadOnly) ? Json::parse(file.readAll().toStdString()) : Json();
 }
 
-/// Writes a mask of the model that cuts what `layers` says, and returns its path.
+/// Writes a mask with the cuts in `layers` for the test model, and returns its path.
 QString written(const Scratch& scratch, const char* name, const Json& layers) {
     Json mask = maskFile(scratch.path() + "/none.json");
     mask["layers"] = layers;
@@ -31,7 +31,7 @@ QString written(const Scratch& scratch, const char* name, const Json& layers) {
     return scratch.path() + "/" + name;
 }
 
-/// Writes none.json, a mask that cuts nothing. It supplies the model's structure for other masks.
+/// Writes none.json, a mask without cuts. Other masks are made from it, because it states the model's structure.
 void writeNone(const Scratch& scratch) {
     run({"prune", model, "--strategy", "random_head", "--budget", "0", "--out", scratch.path() + "/none.json"});
 }
@@ -56,7 +56,8 @@ private slots:
         QVERIFY(result["removed"]["parameters"].get<int>() > 0);
         QCOMPARE(result["mask"], Json(out.toStdString()));
         const Json mask = maskFile(out);
-        // The gate-norms are 26.43 and 25.82 (expected.json). In reversed order the larger one is cut first.
+        // The gate-norms of layers 0 and 1 are 26.43 and 25.82 (expected.json). In reversed order the strategy first
+        // cuts the layer with the larger one.
         QCOMPARE(mask["layers"], Json::array({{{"layer", 0}, {"attention", "drop"}}}));
         QCOMPARE(mask["provenance"]["strategy"], Json("gate_norm"));
         QCOMPARE(mask["provenance"]["budget"], Json(1));

@@ -1,4 +1,5 @@
-// `secateur-cli measure` on a text, as a user or a script runs it. The values are tested in tst_forward_metrics.
+// `secateur-cli measure --text`, started as a program: arguments, output and files. tst_forward_metrics tests the
+// values.
 
 #include "analysis/base/text.h"
 #include "backends/session/session_hdf5.h"
@@ -29,7 +30,7 @@ QString writeModel(const Scratch& scratch, const QString& name) {
     return scratch.path();
 }
 
-/// JSON written with single quotes, because moc cannot parse raw strings.
+/// Replaces single quotes in JSON by double quotes. Raw string literals are not used, because moc cannot parse them.
 QByteArray quoted(QByteArray json) {
     return json.replace('\'', '"');
 }
@@ -95,7 +96,8 @@ private slots:
         const QStringList out{"--out", session};
         QVERIFY(measured(qPrintable(metrics), out).status == 0);
         QVERIFY(measured(qPrintable(metrics), out + QStringList{"--mask", writeMask()}).status == 0);
-        QVERIFY(measured(qPrintable(metrics), out).status == 0); // the same again
+        // Repeats the first measurement and replaces its results.
+        QVERIFY(measured(qPrintable(metrics), out).status == 0);
         const Session read = readSession(session.toStdString());
         QCOMPARE(read.results.size(), std::size_t{6});
         QCOMPARE(read.masks.size(), std::size_t{1});

@@ -1,4 +1,5 @@
-// The rule of the rooms: which room and which shelf may include which. Reads all #include lines of the source tree.
+// Checks which folders of the source tree may include which. A "room" is a top-level folder (analysis, backends,
+// widgets, app) and a "shelf" one of its subfolders. Reads all #include lines.
 
 #include "tests/support/suite.h"
 
@@ -21,8 +22,8 @@ struct Include {
 struct Room {
     QString name;
     QStringList roomsItMayInclude;
-    QRegularExpression forbidden;   ///< in any file
-    QRegularExpression sourcesOnly; ///< allowed in .cpp files, forbidden in headers
+    QRegularExpression forbidden;   ///< headers that no file of the room may include
+    QRegularExpression sourcesOnly; ///< headers that only .cpp files of the room may include
 };
 
 const QString torch = "^(ATen|torch|c10)/";
@@ -43,8 +44,8 @@ const std::array rooms{
          anyOf({QString("^$")})},
 };
 
-/// For each shelf, the shelves of the same room that it may include. Includes of other rooms follow the rule of the
-/// rooms.
+/// For each shelf, the shelves of the same room that it may include. Includes of other rooms are checked by the rules
+/// for rooms.
 const QMap<QString, QStringList> shelves{
     {"analysis/base", {}},
     {"analysis/model", {"base"}},
@@ -88,7 +89,7 @@ const QMap<QString, QStringList> shelves{
     {"app/window", {}},
 };
 
-constexpr int mostFiles = 60; ///< per shelf
+constexpr int mostFiles = 60; ///< limit on the number of files in a shelf
 
 QString shelfOf(const QString& path) {
     return path.section('/', 0, 1);
@@ -117,7 +118,7 @@ QList<Include> includesOf(const QString& room) {
     return includes;
 }
 
-/// Whether a header states that it is for sources only. Such a header may include what sources may.
+/// Whether a header states that only .cpp files may include it. Such a header may include what .cpp files may.
 bool isForSources(const QString& header) {
     QFile file(QDir(SECATEUR_SOURCE_DIR).filePath(header));
     return file.open(QIODevice::ReadOnly) && file.readAll().contains("For sources only");
@@ -199,7 +200,7 @@ private slots:
         QVERIFY2(missing.isEmpty(), qPrintable(missing.join('\n')));
     }
 
-    /// The shelves can be put in an order in which each includes only earlier ones.
+    /// The shelves can be sorted so that each one includes only shelves before it.
     void arrowsBetweenShelvesPointOneWay() {
         QStringList left = shelves.keys();
         const auto isReady = [&](const QString& shelf) {

@@ -1,5 +1,6 @@
-// compare_tokenizer TOKENIZER CASES [--plain] [--bare]: counts the cases in which a tokenizer's ids differ from those
-// that tests/data/tokenizer_judge.py wrote. --plain: read special text as plain text. --bare: add no BOS or EOS tokens.
+// compare_tokenizer TOKENIZER CASES [--plain] [--bare]: counts the cases in which the tokenizer's ids differ from the
+// expected ids in CASES, a file written by tests/data/tokenizer_judge.py. --plain: encode the text of special tokens as
+// plain text. --bare: add no BOS or EOS tokens.
 
 #include "analysis/text/tokenizer.h"
 #include "backends/base/mapped_file.h"

@@ -1,4 +1,4 @@
-// Matrix products on AMX tiles (Intel) against float64.
+// Matrix products on Intel AMX tiles against the same products in float64.
 
 #include "tests/support/loop_tests.h"
 
@@ -22,8 +22,8 @@ double squaredNorm(const at::Tensor& product) {
     return product.square().sum().item<double>();
 }
 
-/// In float64, the inner product of the Gram matrices of `query` and `key`: first for each block of rows, last for all
-/// rows.
+/// The inner products of the Gram matrices of `query` and `key`, computed in float64: one for each block of rows, and
+/// at the end one for all rows.
 at::Tensor judgedGramProducts(const at::Tensor& query, const at::Tensor& key, std::int64_t blocks) {
     const auto grams = [](const at::Tensor& rows, std::int64_t count) {
         const at::Tensor apart = rows.view({count, -1, rows.size(1)});
@@ -152,14 +152,16 @@ private slots:
     }
 
     void roundingIsForeseen_data() {
-        QTest::addColumn<double>("shared"); // size of the part that lies in 32 directions common to all rows
-        QTest::addColumn<double>("uneven"); // spread of the columns' sizes
+        QTest::addColumn<double>("shared"); // size of the component that all rows draw from the same 32 directions
+        QTest::addColumn<double>("uneven"); // standard deviation of the logarithm of the columns' scales
         QTest::addRow("alike") << 0.0 << 0.0;
         QTest::addRow("few directions") << 3.0 << 0.0;
         QTest::addRow("columns that stand out") << 0.0 << 1.0;
         QTest::addRow("both") << 1.0 << 1.0;
     }
-    /// The errors of many random products, each divided by the standard deviation that was predicted for it.
+    /// The product predicts the standard deviation of its own rounding error. The test computes many random products
+    /// and divides each error by its predicted deviation. The quotients must have mean 0 and standard deviation about
+    /// 1.
     void roundingIsForeseen() {
         QFETCH(double, shared);
         QFETCH(double, uneven);
@@ -181,7 +183,7 @@ private slots:
         const double size = all.square().mean().sqrt().item<double>();
         const double mean = all.mean().item<double>();
         qInfo("%.2f deviations, mean %.2f", size, mean);
-        QVERIFY(size > 0.4 && size < 1.2); // a prediction somewhat too large is allowed
+        QVERIFY(size > 0.4 && size < 1.2); // the predicted deviation may be somewhat too large
         QVERIFY(std::abs(mean) < 0.5);
     }
 
@@ -195,7 +197,8 @@ private slots:
         QVERIFY(!amx::suitsGrams(apart, 1));
         const at::Tensor square = drawn({1040, 1040});
         QVERIFY(amx::suitsGramInnerProducts(square, square, 65));
-        QVERIFY(!amx::suitsGramInnerProducts(square, square, 52)); // blocks of 20 rows do not fill tiles
+        // 52 blocks have 1040 / 52 = 20 rows each, which is not a multiple of a tile's 16 rows.
+        QVERIFY(!amx::suitsGramInnerProducts(square, square, 52));
         QVERIFY(!amx::suitsGramInnerProducts(square, square.to(at::kDouble), 65));
         QVERIFY(!amx::suitsGramInnerProducts(square, square.narrow(0, 0, 1024), 16));
     }

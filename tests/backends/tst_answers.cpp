@@ -1,4 +1,5 @@
-// Judging generated answers against the right ones: normalisation, extraction by regular expression, F1.
+// Scoring of generated answers against the expected ones: normalisation, extraction with a regular expression, and word
+// F1.
 #include "tests/support/files.h"
 
 #include "analysis/tasks/answer_generation.h"
@@ -91,9 +92,10 @@ private slots:
         const AnswerVerdict none = judged(prompt({""}, gsm), "twelve");
         QVERIFY(!none.isExact);
         QCOMPARE(none.f1, 0.0);
-        QVERIFY(judged(prompt({"b"}, "[abc]"), "a b.").isExact); // without a group, the whole match counts
+        QVERIFY(judged(prompt({"b"}, "[abc]"), "a b.").isExact); // a pattern without a group extracts the whole match
         QVERIFY(judged(prompt({"7"}, "(x[0-9])?y([0-9])"), "y7").isExact);
-        QVERIFY(judged(prompt({"no"}, "^(yes|no)$"), "yes\nno\nnone").isExact); // ^ and $ match at lines
+        // In a pattern, ^ and $ match at the beginning and end of every line.
+        QVERIFY(judged(prompt({"no"}, "^(yes|no)$"), "yes\nno\nnone").isExact);
     }
 
     void expressionsThatAreNoneOrTakeForeverAreRefused() {

@@ -1,4 +1,4 @@
-// A table of corrupt files for every reader. Each must be refused by one sentence that says what is wrong.
+// Opens every corrupt file of tests/corruptions. Each must be refused with one sentence that says what is wrong.
 
 #ifndef Q_MOC_RUN
 #include "tests/corruptions/corruptions.h"

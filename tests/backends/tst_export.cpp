@@ -1,4 +1,5 @@
-// Masked exports: they read back as the masked model, change only the bytes they must, and refuse unsuitable targets.
+// Masked exports (checkpoints of the full shape with zeros for cut units): they give the masked model's output when
+// read back, differ from the source only in the zeroed elements, and are refused where the target does not allow them.
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner.h"
 #include "backends/base/mapped_file.h"
@@ -35,14 +36,14 @@ ExportResult exportMasked(const Model& source, const ExportRequest& request, con
     return exportModel(source, exportTarget("masked"), request, progress);
 }
 
-/// The elements of a tensor, in a form that shows which differ and which are 0.
+/// The elements of a tensor as floats, for comparing two tensors and for finding zeros.
 std::vector<float> numbersOf(const TensorEntry& entry) {
     std::vector<float> numbers(static_cast<std::size_t>(entry.elements()));
     if (entry.type->unpack) {
         entry.type->unpack(entry.data.data(), entry.elements() / entry.type->elements, numbers.data());
     } else if (entry.type->name == "F32") {
         std::memcpy(numbers.data(), entry.data.data(), entry.data.size());
-    } else { // 16-bit types: their bits as integers are enough to compare
+    } else { // of the 16-bit types only the bits are compared, so they are not converted
         for (std::size_t i = 0; i < numbers.size(); ++i) {
             std::uint16_t bits = 0;
             std::memcpy(&bits, entry.data.data() + 2 * i, sizeof bits);
@@ -56,12 +57,12 @@ bool isSame(std::span<const std::byte> a, std::span<const std::byte> b) {
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
 
-/// Differences of an exported checkpoint from its source.
+/// The differences between an exported checkpoint and its source.
 struct Changes {
     int tensors = 0;
     int widened = 0;
-    std::int64_t zeroed = 0; ///< elements that became 0
-    std::int64_t others = 0; ///< elements that became another number, which is an error
+    std::int64_t zeroed = 0; ///< elements that changed to 0
+    std::int64_t others = 0; ///< elements that changed to another value, which is an error
     QStringList unlike;      ///< tensors whose name or shape changed, or whose type changed to other than F32
 };
 
@@ -106,7 +107,7 @@ QByteArray contentOf(const QString& path) {
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
-/// Computed bit by bit from the definition, independent of the product's table.
+/// CRC-32, computed bit by bit from its definition. It does not use the product's lookup table.
 std::uint32_t crc32(std::span<const std::byte> bytes) {
     std::uint32_t value = 0xffffffff;
     for (const std::byte byte : bytes) {
@@ -117,7 +118,7 @@ std::uint32_t crc32(std::span<const std::byte> bytes) {
     return ~value;
 }
 
-/// Splits a GGUF file in two: the first part has only metadata, the second all tensors.
+/// Splits a GGUF file into two parts: the first has only metadata, the second has all tensors.
 std::pair<QByteArray, QByteArray> splitGguf(const std::string& path) {
     const auto file = MappedFile::open(path);
     ByteReader reader(file->bytes(), path);
@@ -149,7 +150,7 @@ std::pair<QByteArray, QByteArray> splitGguf(const std::string& path) {
     return {first, second + all.mid((end + 31) / 32 * 32)};
 }
 
-/// A checkpoint in which tensor `name` uses the bytes of tensor `as`, like tied weights in a state dict.
+/// A checkpoint in which tensor `name` refers to the bytes of tensor `as`, like tied weights in a PyTorch state dict.
 class TiedCheckpoint : public Checkpoint {
 public:
     TiedCheckpoint(const Checkpoint& plain, const std::string& name, const std::string& as)
@@ -166,7 +167,8 @@ private:
     }
 };
 
-/// Copies the files of fixture `folder` to the scratch folder `as`, so that a test can change them. Returns its path.
+/// Copies the files of fixture `folder` to the folder `as` in `scratch`, so that a test can change them. Returns the
+/// path of the copy.
 std::string copyOfFixture(const Scratch& scratch, const QString& folder, const QString& as) {
     QDir().mkpath(scratch.path(as));
     const QDir from(data().filePath(folder));
@@ -181,8 +183,8 @@ class TestExport : public QObject {
     Q_OBJECT
 
 private:
-    /// A random mask. @param keep share of heads and neurons that stay, apart from whole sublayers and blocks, some of
-    /// which are dropped too
+    /// A random mask. @param keep the probability that a head or neuron is kept. Some whole sublayers and blocks are
+    /// dropped as well.
     static PruningMask maskOf(const Model& model, double keep = 0.6, unsigned seed = 1) {
         return DrawnMasks(model.spec(), seed).next(keep);
     }
@@ -214,7 +216,7 @@ private slots:
             const std::int64_t begin = static_cast<std::int64_t>(random()) % (width / grid) * grid;
             const std::int64_t end = begin + grid * (1 + static_cast<std::int64_t>(random()) % (width / grid));
             const NumberRange range{begin, std::min(end, width)};
-            // Random bytes may give scales of infinity or NaN, and 0 times those is not 0.
+            // The scales of random blocks may be infinite or NaN. Multiplied by a quantised 0 they do not give 0.
             if (!canZero(type, range) || !std::ranges::all_of(before, [](float value) { return std::isfinite(value); }))
                 continue;
             ++tried;
@@ -268,7 +270,7 @@ private slots:
             QVERIFY(changes.widened == 0 || folder == "gqa-q4_1-gguf");
         }
         qInfo("worst difference %.1e of the largest logit", worst);
-        QVERIFY(worst <= 1e-5); // tighter than the product's own check, because these models are small
+        QVERIFY(worst <= 1e-5); // lower than the limit of the product's own check, because these models are small
     }
 
     void maskAndCardLieBesideIt() {
@@ -347,7 +349,8 @@ private slots:
         QCOMPARE(namesIn(scratch.path("parts")),
                  (QStringList{"README.md", "m-00001-of-00002.gguf", "m-00002-of-00002.gguf", "model.mask.json"}));
         QCOMPARE(contentOf(scratch.path("parts/m-00001-of-00002.gguf")), first);
-        QVERIFY(!result.warnings.empty()); // heads of 12 columns do not fill quantisation blocks of 32
+        // The export warns that quantised blocks of 32 columns do not end where heads of 12 columns end.
+        QVERIFY(!result.warnings.empty());
     }
 
     void checksumsOfArchivesAreRenewed() {
@@ -363,7 +366,8 @@ private slots:
         }
         qInfo("%d of %d checksums are new", renewed, static_cast<int>(archive.entries().size()));
         QVERIFY(renewed > 0);
-        // Everything but tensors and the data descriptors behind the entries is copied, so the size is the same.
+        // The export overwrites the tensors and the data descriptors after the entries in place and copies all other
+        // bytes, so the archive keeps its length.
         QCOMPARE(contentOf(scratch.path("out/pytorch_model.bin")).size(),
                  contentOf(QString::fromStdString(model->card().path)).size());
     }
@@ -441,7 +445,7 @@ private slots:
         QVERIFY2(outcome.status == 0, outcome.out.constData());
         QCOMPARE(outcome.json().at("files").size(), std::size_t{3});
         QCOMPARE(contentOf(scratch.path("eight.mask.json")), before);
-        // A different mask of that name is not overwritten, and no export is written.
+        // If another mask has the name that the export needs, it is not overwritten and no export is written.
         record.mask = PruningMask(model->spec());
         writeMask(scratch.path("nine.mask.json").toStdString(), record);
         const ExportRequest other{recordOf(maskOf(*model)), scratch.path("nine.gguf").toStdString(), false};

@@ -1,5 +1,5 @@
-// An export target is one row of a table: a test adds a target here, each available one writes the files that it lists,
-// and no other source file mentions a target's id.
+// Each export target is defined by one row of a table. These tests add a target with a single row, check that each
+// available target writes the files that it lists, and that no other source file mentions a target's id.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "backends/export/export_targets.h"
@@ -21,8 +21,8 @@
 using namespace secateur;
 using namespace secateur::test;
 
-// A row does not compile without `reasons`, and a row that writes does not compile without `layoutOf`, which reads the
-// export back.
+// These members are references, so rows without them do not compile: `reasons` of every target, and `write` and
+// `layoutOf` of a target that writes files. layoutOf describes the exported model, so that it can be read back.
 static_assert(std::is_reference_v<decltype(ExportTarget::reasons)>);
 static_assert(std::is_reference_v<decltype(ExportWriter::write)> &&
               std::is_reference_v<decltype(ExportWriter::layoutOf)>);
@@ -31,7 +31,7 @@ namespace {
 
 constexpr const char* tableFile = "backends/export/export_targets.cpp";
 
-// --- A target as a contributor would add it. It writes the list of the layers with cuts.
+// --- An example of a new target: it writes a list of the layers that have cuts.
 
 std::vector<std::string> listReasons(const PruningMask& mask, const ModelSpec&, std::string_view) {
     return mask.keepsAll() ? std::vector<std::string>{"nothing is cut"} : std::vector<std::string>();
@@ -62,7 +62,7 @@ constexpr std::array extended{
     ExportTarget{
         .id = "later", .name = "later", .summary = "nothing yet", .opensIn = "nothing", .reasons = listReasons}};
 
-// ---
+// --- End of the example.
 
 MaskRecord oneHeadCut(const Model& model) {
     MaskRecord record;

@@ -1,4 +1,4 @@
-// Recognition of the format of a file or folder, and the names given to known formats that are not supported.
+// Detection of the format of a file or folder, and the names of known formats that are not supported.
 
 #ifndef Q_MOC_RUN
 #include "backends/formats/formats.h"
@@ -17,15 +17,16 @@ namespace {
 const QByteArray safetensors =
     little<quint64>(54) + R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})" + "1234";
 
-/// A model in the first format of llama2.c: a header of seven numbers, then `numbers` float32 values.
+/// A file in the first format of llama2.c: a header of seven int32 numbers, then `numbers` float32 values.
 QByteArray llama2c(qint32 vocab, int numbers) {
     QByteArray bytes;
     for (const qint32 number :
-         {8, 16, 2, 2, 1, vocab, 4}) // width, hidden, layers, heads, KV heads, vocabulary, context
+         {8, 16, 2, 2, 1, vocab, 4}) // hidden size, MLP size, layers, heads, KV heads, vocabulary, context
         bytes += little(number);
     return bytes + QByteArray(4 * numbers, '\1');
 }
-// In order: embedding; for each layer norms, q, k, v, output, MLP; final norm; sines and cosines.
+// The float32 values of a file of this header with a vocabulary of 10: embedding; for two layers the two norms, W_q,
+// W_k, W_v, W_o and three MLP matrices; the final norm; and the cosines and sines of rotary positions.
 constexpr int llama2cNumbers = 10 * 8 + 2 * (2 * 8 + 64 + 32 + 32 + 64 + 3 * 8 * 16) + 8 + 4 * 4;
 
 } // namespace

@@ -1,4 +1,5 @@
-// The engine against transformers with the same weights: residual stream, attention, logits, losses, gradients.
+// The inference engine against transformers with the same weights: residual streams, attention maps, logits, losses and
+// gradients.
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner_results.h"
 #include "tests/support/judged_run.h"
@@ -40,7 +41,8 @@ struct Case {
         , plan(runner.plan(file.endsWith("gguf") ? PruningMask(model->spec()) : judged.mask(model->spec()),
                            ComputeType::float32)) {}
 
-    /// Whether the file holds the model's head. Some GGUF files have no pooler or classifier.
+    /// Whether the file has the weights of the model's head. Some GGUF files of encoders lack the pooler or the
+    /// classifier.
     bool hasHead() const {
         return judged.has("losses") || model->has(-1, judged.has("labels") ? WeightName::classifier : WeightName::pooler);
     }

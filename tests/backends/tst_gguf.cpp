@@ -1,5 +1,5 @@
-// Handmade GGUF files: the tensors and metadata of a well-formed file are listed, a malformed file is refused with an
-// Error.
+// GGUF files built byte by byte. The tensors and metadata of a valid file are listed; an invalid file is refused with
+// an Error.
 
 #ifndef Q_MOC_RUN
 #include "backends/formats/gguf.h"

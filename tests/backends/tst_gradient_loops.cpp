@@ -1,10 +1,10 @@
-// The backward passes of a layer's vector loops against autograd of the same formulas in float64, for each instruction
-// set that this processor has.
+// The hand-written backward passes of a layer, for each instruction set that this processor has, against PyTorch's
+// autograd of the same formulas in float64.
 
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/gradient_loops.h"
 #include "backends/kernels/plain_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #include <ATen/Parallel.h>
 #endif
 #include "tests/support/loop_tests.h"
@@ -31,8 +31,8 @@ at::Tensor gradientOf(const at::Tensor& x, const at::Tensor& slopes,
 struct AttentionCase {
     const char* name;
     AttentionShape shape;
-    int rotaryDims; ///< dimensions of each head that are rotated
-    bool norms;     ///< whether queries and keys are normalised
+    int rotaryDims; ///< number of dimensions of each head that are rotated
+    bool norms;     ///< whether queries and keys are normalised first
     std::vector<int> lengths;
 };
 
@@ -66,8 +66,8 @@ const std::vector<AttentionCase> attentionCases = {
     {"long", {.heads = 1, .kvHeads = 1, .headDim = 64, .scale = 0.125F}, 64, false, {1100}},
 };
 
-/// Projections of a case and the gradient of its attention output, with the backward pass by vector loops and by
-/// autograd.
+/// The inputs of a case and the gradient of its attention output. The gradient of the inputs can be computed by the
+/// vector loops and by autograd.
 class Attention {
 public:
     explicit Attention(const AttentionCase& c)
@@ -88,13 +88,15 @@ public:
         for (int group = 0; group < c.shape.kvHeads; ++group)
             for (int head = 0; head < c.shape.groupHeads(group); ++head)
                 m_groups.push_back(group);
-        for (std::int64_t row = 0; row < m_rows; ++row) { // padding must not be read
+        // The padding holds NaN, which shows in the result if it is read.
+        for (std::int64_t row = 0; row < m_rows; ++row) {
             const std::int64_t length = c.lengths[static_cast<std::size_t>(row)];
             projected[row].narrow(0, length, m_positions - length).fill_(std::numeric_limits<double>::quiet_NaN());
         }
     }
 
-    /// By vector loops: [rows, positions, heads + 2 KV heads, headDim], or 3 x heads with perHead.
+    /// The gradient by the vector loops: [rows, positions, heads + 2 KV heads, headDim]. With perHead, keys and values
+    /// have gradients for every query head: [rows, positions, 3 * heads, headDim].
     at::Tensor back(bool perHead) const {
         const AttentionShape& shape = m_case.shape;
         const std::int64_t keyHeads = perHead ? shape.heads : shape.kvHeads;
@@ -108,7 +110,7 @@ public:
         return result;
     }
 
-    /// The same by autograd in tensors of `type`.
+    /// The same gradient by autograd, computed in tensors of `type`.
     at::Tensor plainBack(bool perHead, at::ScalarType type) const {
         const AttentionShape& shape = m_case.shape;
         const at::Tensor groups = at::tensor(m_groups, at::kLong);
@@ -155,7 +157,7 @@ private:
     const AttentionCase& m_case;
     std::int64_t m_rows;
     std::int64_t m_positions;
-    std::vector<std::int64_t> m_groups; // KV group of each head
+    std::vector<std::int64_t> m_groups; // the KV group of each head
     at::Tensor m_queryWeight;
     at::Tensor m_keyWeight;
     at::Tensor m_keyBias;
@@ -190,7 +192,9 @@ private slots:
                 const at::Tensor wanted = gradientOf(wide(x), wide(slopes), [&](const at::Tensor& at) {
                     return plainNorm(at, kind, 1e-2, wide(weight), {});
                 });
-                if (width > 1) // one element has no spread: its exact gradient is 0, and only rounding remains
+                // A norm over a single element is constant. Its exact gradient is 0, so the error must not be measured
+                // relative to it.
+                if (width > 1)
                     error = std::max(error, worst(result, wanted));
                 else
                     verify("of one number", (wide(result) - wanted).abs().max().item<double>(), 1e-5);

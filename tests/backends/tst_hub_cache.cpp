@@ -1,4 +1,5 @@
-// A hub cache made for the test: repositories in the layout of huggingface_hub, complete, incomplete and broken.
+// Listing the models in a cache of huggingface_hub. The tests write a cache with complete, incomplete and damaged
+// repositories.
 
 #include "backends/formats/hub_cache.h"
 #include "backends/engine/open_model.h"
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Writes repositories with blobs, and snapshots made of symbolic links to them.
+/// Writes repositories in the layout of huggingface_hub: blobs, and snapshots that consist of symbolic links to blobs.
 class Cache {
 public:
     Cache() { fs::create_directories(root()); }
@@ -26,7 +27,7 @@ public:
     fs::path snapshot(const std::string& repository, const std::string& revision) const {
         return root() / repository / "snapshots" / revision;
     }
-    /// Adds a file to a snapshot: a link to a new blob of `bytes` bytes.
+    /// Adds a file to a snapshot, as a link to a new blob of `bytes` bytes.
     void add(const std::string& repository, const std::string& revision, const std::string& file, int bytes = 10) {
         const fs::path blob = root() / repository / "blobs" / ("blob" + std::to_string(++m_blobs));
         fs::create_directories(blob.parent_path());
@@ -43,7 +44,7 @@ public:
         fs::create_directories(root() / repository / "refs");
         std::ofstream(root() / repository / "refs" / "main") << revision;
     }
-    /// A complete model with a single revision.
+    /// Adds a complete model with a single revision.
     void addModel(const std::string& repository, const std::string& revision = "r1", int bytes = 1000) {
         add(repository, revision, "config.json");
         add(repository, revision, "model.safetensors", bytes);
@@ -118,7 +119,8 @@ private slots:
         cache.add("models--a--sharded", "r", "model.safetensors.index.json");
         cache.add("models--a--sharded", "r", "model-00001-of-00002.safetensors", 300);
         cache.add("models--a--sharded", "r", "model-00002-of-00002.safetensors", 400);
-        cache.add("models--a--sharded", "r", "pytorch_model.bin", 5000); // the same weights again, not counted
+        // The same weights in another format, which must not be counted twice.
+        cache.add("models--a--sharded", "r", "pytorch_model.bin", 5000);
         QCOMPARE(cache.only().bytes, 700);
         Cache old;
         old.add("models--a--old", "r", "config.json");

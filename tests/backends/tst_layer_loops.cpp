@@ -1,12 +1,12 @@
-// The vector loops of a layer against the same formulas in float64 tensors, for each instruction set that this
-// processor has.
+// The vector loops of a layer, for each instruction set that this processor has, against the same formulas computed
+// with tensors in float64.
 
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/layer_loops.h"
 #include "backends/kernels/packed_matrix.h"
 #include "backends/kernels/plain_loops.h"
 #include "backends/kernels/vector_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #include <ATen/Parallel.h>
 #endif
 #include "tests/support/loop_tests.h"
@@ -31,7 +31,8 @@ namespace {
 
 constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 
-/// Runs a loop with float32 and with bfloat16 output. The bfloat16 output must be the float32 one, rounded.
+/// Runs a loop with float32 and with bfloat16 output, and checks that the bfloat16 output is the rounded float32
+/// output. Returns the float32 output.
 template <typename Loop>
 at::Tensor inBothTypes(std::vector<std::int64_t> sizes, const Loop& loop) {
     const at::Tensor floats = at::full(sizes, notANumber, at::kFloat);
@@ -39,7 +40,7 @@ at::Tensor inBothTypes(std::vector<std::int64_t> sizes, const Loop& loop) {
     loop(floats);
     loop(halves);
     const bool same = at::where(floats.isnan(), halves.isnan(), floats.to(at::kBFloat16).eq(halves)).all().item<bool>();
-    return same ? floats : at::Tensor(); // undefined: the caller's check throws
+    return same ? floats : at::Tensor(); // an undefined tensor, so that the caller's comparison fails
 }
 
 struct AttentionCase {
@@ -82,7 +83,7 @@ const std::vector<AttentionCase> attentionCases = {
     {"negative scale", {.heads = 2, .kvHeads = 1, .headDim = 8, .scale = -0.3F}, {0, 90}, {30, 1}, 30},
 };
 
-/// Queries of a case, and a KV cache that holds NaN behind the last key.
+/// Random queries of a case, and a KV cache that holds NaN after the last key.
 struct AttentionInput {
     at::Tensor queries;
     at::Tensor keys;
@@ -116,10 +117,12 @@ struct AttentionInput {
             {queries.size(0), c.positions, std::int64_t{c.shape.heads} * c.shape.headDim}, [&](const at::Tensor& out) {
                 attendWithFeatures(queries, views, c.shape, c.first, c.lengths, out, wanted, features);
             });
-        return worst(context, wide(attended(c))) < 1e-5 ? features : at::Tensor(); // undefined: the caller fails
+        // An undefined tensor makes the caller's comparison fail.
+        return worst(context, wide(attended(c))) < 1e-5 ? features : at::Tensor();
     }
 
-    /// The features computed from probabilities in float64; 0 where the loop computes none.
+    /// The expected attention features, computed from attention probabilities in float64. They are 0 at the positions
+    /// that the loop does not compute.
     at::Tensor plainlyDescribed(const AttentionCase& c, std::span<const AttentionFeature> wanted) const {
         const at::Tensor visible =
             visibleKeys(c.first, c.lengths, c.positions, keys.size(2), c.shape.causal, c.shape.window, at::kCPU);
@@ -151,7 +154,7 @@ struct AttentionInput {
         return result;
     }
 
-    /// Attention in tensors of `type`; 0 in the padding, where attend() writes 0.
+    /// Attention computed with tensors of `type`. In the padding it is 0, as in the output of attend().
     at::Tensor plain(const AttentionCase& c, at::ScalarType type) const {
         const at::Tensor mask =
             visibleKeys(c.first, c.lengths, c.positions, keys.size(2), c.shape.causal, c.shape.window, at::kCPU);
@@ -327,7 +330,8 @@ private slots:
 
     void threadsMayMultiplyAtOnce() {
         const at::Tensor input = normal({50, 300});
-        std::vector<std::unique_ptr<PackedMatrix>> matrices; // of one shape, so that they share one generated kernel
+        // All matrices have the same shape, so they share one generated kernel.
+        std::vector<std::unique_ptr<PackedMatrix>> matrices;
         std::vector<at::Tensor> wanted;
         const auto product = [&](std::size_t matrix) {
             at::Tensor result = at::empty({50, 200});
@@ -393,8 +397,8 @@ private:
         return worst(normed, plainNorm(wide(sum), kind, 1e-3, wide(weight), wide(bias)));
     }
 
-    /// The worst error of placeHeads() with 3 query and 2 KV heads and two rows of 5 and 3 tokens; NaN if it writes
-    /// outside of these positions.
+    /// The largest error of placeHeads() with 3 query and 2 KV heads and two rows of 5 and 3 tokens. NaN if it writes
+    /// to any other position.
     static double placeError(int headDim, int dims, bool norms) {
         constexpr int positions = 5;
         const std::vector<int> first = {2, 0};

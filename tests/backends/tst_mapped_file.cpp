@@ -1,4 +1,5 @@
-// Files that are shortened while they are mapped: work goes on with zeros, and the loss is reported.
+// Memory-mapped files that are truncated while they are open: the lost part reads as zeros, and the truncation is
+// reported.
 
 #ifndef Q_MOC_RUN
 #include "backends/base/mapped_file.h"
@@ -25,7 +26,8 @@ namespace {
 
 constexpr int fileBytes = 1 << 20;
 
-/// Adds up one byte of every 512, from the end. This touches every page, so it fails if only one lost page is replaced.
+/// The sum of the last byte of every 512, read from the end of the file. Every page is read, so the test fails if only
+/// the first lost page is replaced by zeros.
 int sum(std::span<const std::byte> bytes) {
     constexpr std::size_t step = 512;
     int total = 0;
@@ -35,7 +37,7 @@ int sum(std::span<const std::byte> bytes) {
 }
 
 std::atomic<int> othersSignals = 0;
-constexpr int secondSignal = 42; ///< exit status after the second signal
+constexpr int secondSignal = 42; ///< exit status of the process after its second SIGBUS signal
 
 } // namespace
 
@@ -63,7 +65,7 @@ private slots:
             for (int i = 0; i < 8; ++i)
                 readers.emplace_back([&] { total += sum(file->bytes()); });
         }
-        // Bytes before the new end are kept; the rest of that page and all later pages read as zeros.
+        // All bytes of the file are 1 and the first 10,000 remain. Each of the 8 threads adds up one byte of every 512.
         QCOMPARE(total.load(), 8 * (10'000 / 512));
         const QString sentence = "f: was cut short while it was open: it had 1048576 bytes and has 10000. Open it "
                                  "again when it is complete";
@@ -120,7 +122,8 @@ private slots:
 
     void anotherBusErrorGoesToWhomItBelongs() {
         if (qEnvironmentVariableIsEmpty("SECATEUR_TEST_ALONE")) {
-            // In a process of its own, because the other handler must be installed before the first file is mapped.
+            // The test runs in a process of its own, because it must install its signal handler before any file is
+            // mapped.
             qputenv("SECATEUR_TEST_ALONE", "1");
             const QStringList arguments{"mapped_file", "-nocrashhandler", QTest::currentTestFunction()};
             const int status = QProcess::execute(QFileInfo("/proc/self/exe").symLinkTarget(), arguments);

@@ -1,5 +1,5 @@
-// Masks as values, as JSON and as digests: a written mask reads back equal; one that contradicts itself or the model is
-// refused.
+// Masks in memory, as JSON and as digests. A written mask reads back equal; a mask that contradicts itself or the model
+// is refused.
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
@@ -56,7 +56,7 @@ QString committed(const char* name) {
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : "missing";
 }
 
-/// A mask with one cut of every kind.
+/// A mask that contains every kind of cut.
 PruningMask variedMask() {
     PruningMask mask(raggedSpec());
     cutHeads(mask, 0, {0, 2});
@@ -235,7 +235,7 @@ private slots:
         ModelSpec longer = tiedSpec();
         longer.layers.push_back(longer.layers.front());
         QVERIFY(refusal([&] { mask.checkFits(longer); }).contains("6x4/4x3+10, but the model is albert 7x4/4x3+10"));
-        ModelSpec other = tiedSpec(); // only the structure must fit
+        ModelSpec other = tiedSpec(); // the vocabulary is not part of the structure that a mask depends on
         other.vocab = 12345;
         mask.checkFits(other);
     }
@@ -362,7 +362,7 @@ private slots:
     }
 
     void theDigestIsTheSameEverywhere() {
-        // Computed in Python with hashlib and struct from the definition in mask_json.h.
+        // The expected digest was computed in Python with hashlib and struct, from the definition in mask_json.h.
         QCOMPARE(QString::fromStdString(maskDigest(variedMask())),
                  "sha256:00919c433e85dbe2b490208a57af61c0015a84ac7538ca0ab6a532cf30084dee");
     }

@@ -1,4 +1,5 @@
-// The effect of masks on a run: each cut against the same model with the weights of the cut units set to 0.
+// Running a model under a mask: the output must equal that of the full model with the weights of all cut units set to
+// 0.
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner_results.h"
 #include "tests/support/engine_case.h"
@@ -20,8 +21,8 @@ constexpr std::array allTaps{Tap::input,     Tap::attentionInput, Tap::query,   
                              Tap::value,     Tap::context,        Tap::attentionOutput, Tap::attentionUpdate,
                              Tap::mlpHidden, Tap::mlpOutput,      Tap::mlpUpdate,       Tap::output};
 
-/// A model of the full shape in which the weights of cut units are 0: their columns of W_o and W_down, and the biases
-/// of dropped sublayers.
+/// A model of the full shape in which the weights of cut units are 0: the columns of W_o for cut heads and of W_down
+/// for cut neurons, and all output weights and biases of dropped sublayers.
 class ZeroedModel : public Model {
 public:
     ZeroedModel(const Model& model, PruningMask mask)
@@ -63,7 +64,7 @@ private:
     PruningMask m_mask;
 };
 
-/// The residual stream of a model in which the weights of cut units are 0.
+/// The residual streams of a batch through the model in which the weights of cut units are 0.
 std::vector<at::Tensor> zeroedStreams(const EngineCase& c, const PruningMask& mask) {
     const ZeroedModel zeroed(*c.model, mask);
     const auto runner = makeRunner(zeroed, {.plain = c.plain});
@@ -77,7 +78,7 @@ public:
     std::map<Tap, at::Tensor> seen;
 };
 
-/// An observer that wants nothing, and counts the calls that it therefore should not get.
+/// An observer that asks for no activations and counts the calls that it gets, which should be none.
 class Bystander : public LayerObserver {
 public:
     bool wants(int, Tap) const override { return false; }
@@ -86,8 +87,8 @@ public:
     int calls = 0;
 };
 
-/// The attention update of a bypassed layer as HARP defines it (resources/manual/strategies.md): the values of the
-/// heads, [rows, positions, heads, headDim], with 0 for cut heads, through the output projection, times alpha.
+/// The attention update of a bypassed layer as HARP defines it (resources/manual/strategies.md): alpha times the output
+/// projection of the heads' values, [rows, positions, heads, headDim], with 0 for cut heads.
 at::Tensor bypassedUpdate(const EngineCase& c, int layer, const at::Tensor& x, const LayerMask& mask) {
     const std::array wanted{Tap::value};
     at::Tensor values = c.runner.backward(*c.plan(), layer, x, c.batch, x, wanted).taps.at(Tap::value).value.clone();
@@ -117,7 +118,7 @@ LayerMask dropped(LayerMask mask) {
     return mask;
 }
 
-/// Masks of one layer that each cut more than `base` does.
+/// Several masks of one layer. Each makes the cuts of `base` and some more.
 std::vector<LayerMask> variantsOf(const LayerMask& base, MaskMaker& maker) {
     std::vector<LayerMask> variants{base};
     const auto add = [&](auto change) {
@@ -162,7 +163,7 @@ private slots:
         PruningMask keepsAll(c.spec);
         for (int layer = 0; layer < c.spec.layerCount(); ++layer) {
             LayerMask inside = keepsAll.layer(layer);
-            inside.alpha = 0.5; // has no meaning without bypassQk
+            inside.alpha = 0.5; // alpha has a meaning only with AttentionCut::bypassQk
             keepsAll.setLayer(layer, inside);
         }
         const auto found = streamsOf(*fresh, *fresh->plan(keepsAll, ComputeType::float32), c.batch);

@@ -1,4 +1,5 @@
-// Reading config.json and GGUF metadata: old and new spellings, defaults, and contradictions.
+// Reading config.json and the metadata of GGUF files: keys of old and new versions of transformers, default values, and
+// contradictions.
 
 #ifndef Q_MOC_RUN
 #include "backends/config/architectures.h"
@@ -22,7 +23,8 @@ using namespace secateur::test;
 
 namespace {
 
-// Marks a key to remove. An undefined QJsonValue would not do, because QJsonObject drops it.
+// Marks a key that copyWithConfig() removes. An undefined QJsonValue cannot be used, because QJsonObject does not store
+// it.
 const QJsonValue absent = "(absent)";
 
 /// The ModelSpec read from a config.json alone.
@@ -45,7 +47,7 @@ QString summary(const ModelSpec& spec) {
         .arg(spec.tiedEmbeddings ? "tied" : "separate");
 }
 
-/// One letter per layer, W for a sliding window: "WW.WW."
+/// One letter for each layer: W if it has a sliding window, otherwise a dot. An example is "WW.WW.".
 QString windows(const ModelSpec& spec) {
     QString text;
     for (const LayerSpec& layer : spec.layers)
@@ -53,7 +55,7 @@ QString windows(const ModelSpec& spec) {
     return text;
 }
 
-/// Copies a fixture and changes values of its config.json; the value `absent` removes a key.
+/// Copies a fixture and changes values in its config.json. A key whose new value is `absent` is removed.
 void copyWithConfig(const Scratch& scratch, const QString& folder, const QJsonObject& changes) {
     QFile file(data().filePath(folder + "/config.json"));
     if (!file.open(QIODevice::ReadOnly))
@@ -84,7 +86,8 @@ private slots:
     void configurationsOfAllAgesAreRead_data() {
         QTest::addColumn<QString>("folder");
         QTest::addColumn<QJsonObject>("changes");
-        QTest::addColumn<QString>("rotary"); ///< theta, scaling, factor, context
+        /// Rope theta, number of the scaling type, scaling factor, original context.
+        QTest::addColumn<QString>("rotary");
         const QJsonObject llama3{{"rope_type", "llama3"},
                                  {"factor", 32},
                                  {"low_freq_factor", 1},
@@ -136,7 +139,7 @@ private slots:
         QCOMPARE(spec.context, 131072);
         QVERIFY(spec.activation == Activation::silu);
         QVERIFY(!spec.tiedEmbeddings);
-        QCOMPARE(fixture("gqa-f16-mistral")->spec().layers[0].window, 0); // the config states null
+        QCOMPARE(fixture("gqa-f16-mistral")->spec().layers[0].window, 0); // its config.json has "sliding_window": null
         const Scratch multiHead;
         copyWithConfig(multiHead, "mha-f32", {{"num_key_value_heads", absent}, {"head_dim", absent}});
         QCOMPARE(openModel(multiHead.path().toStdString())->spec().structure(), "2x3/3x16+40");
@@ -144,7 +147,9 @@ private slots:
 
     void aConfigurationThatSaysNothingMeansItsClass_data() {
         QTest::addColumn<QString>("type");
-        QTest::addColumn<QString>("expected"); ///< shape, hidden, vocabulary, context, epsilon, theta, window, LM head
+        // Heads, KV heads, head size and MLP size; hidden size, vocabulary, context, epsilon, theta, window and LM
+        // head.
+        QTest::addColumn<QString>("expected");
         const auto row = [](const char* type, const char* expected) { QTest::newRow(type) << type << expected; };
         row("llama", "32x32/32x128+11008 4096 32000 2048 1e-06 10000 0 separate");
         row("mistral", "32x32/8x128+14336 4096 32000 131072 1e-06 10000 4096 separate");
@@ -271,7 +276,7 @@ private slots:
         QFETCH(QString, folder);
         const ModelSpec hf = fixture(folder, ".")->spec();
         ModelSpec gguf = fixture(folder, "model.gguf")->spec();
-        QVERIFY(std::abs(gguf.normEpsilon / hf.normEpsilon - 1) < 1e-6); // GGUF stores it as float32
+        QVERIFY(std::abs(gguf.normEpsilon / hf.normEpsilon - 1) < 1e-6); // GGUF stores epsilon as float32
         gguf.normEpsilon = hf.normEpsilon;
         QVERIFY(gguf.layers == hf.layers);
         QVERIFY(gguf == hf);
@@ -415,7 +420,8 @@ private slots:
         const auto key = [](const QByteArray& name) {
             return little<quint64>(static_cast<quint64>(name.size())) + name;
         };
-        // Renames two keys, one to a shorter and one to a longer name, so that the offsets behind them stay the same.
+        // Gives one key a name that is 2 characters shorter and another key a name that is 2 characters longer. The
+        // length of the header stays the same.
         QByteArray bytes = file.readAll();
         bytes.replace(key("llama.context_length"), key("llama.expert_count"));
         bytes.replace(key("llama.vocab_size"), key("llama.vocabulary_n"));

@@ -1,5 +1,5 @@
-// Opened models against the tensors that transformers, safetensors and gguf-py read from the same files
-// (data/make_fixtures.py).
+// Opened models against the tensors that transformers, safetensors and gguf-py read from the same files.
+// data/make_fixtures.py writes the expected tensors.
 
 #ifndef Q_MOC_RUN
 #include <ATen/ATen.h>
@@ -23,9 +23,9 @@ using namespace secateur::test;
 
 namespace {
 
-using Path = std::pair<int, WeightName>; ///< layer, tensor
+using Path = std::pair<int, WeightName>; ///< layer and weight
 
-/// The names of make_fixtures.py, in the order of WeightName.
+/// The names of weights that make_fixtures.py uses, in the order of WeightName.
 constexpr std::array<const char*, weightNameCount> names{"embedding",
                                                     "positionEmbedding",
                                                     "typeEmbedding",
@@ -68,7 +68,7 @@ constexpr std::array<const char*, weightNameCount> names{"embedding",
                                                     "mlpPostNorm",
                                                     "mlpPostNormBias"};
 
-/// All stored weights of a model, by layer and name; a weight that layers share is listed once.
+/// All weights that a model stores, by a name such as "0.query". A weight that several layers share is listed once.
 std::map<std::string, Path> tensorsOf(const Model& model) {
     std::map<std::string, Path> tensors;
     const ModelSpec& spec = model.spec();
@@ -223,7 +223,7 @@ private slots:
         QCOMPARE(a->spec().hidden, b->spec().hidden);
         QCOMPARE(a->spec().vocab, b->spec().vocab);
         QCOMPARE(a->spec().context, b->spec().context);
-        QVERIFY(std::abs(a->spec().normEpsilon / b->spec().normEpsilon - 1) < 1e-6); // GGUF stores it as float32
+        QVERIFY(std::abs(a->spec().normEpsilon / b->spec().normEpsilon - 1) < 1e-6); // GGUF stores epsilon as float32
         QVERIFY(tensorsOf(*a) == tensorsOf(*b));
         if (gguf.contains("f32"))
             QVERIFY(haveEqualTensors(*a, *b));
@@ -296,7 +296,7 @@ private slots:
     }
 
     void aCrookedTensorIsCopied() {
-        // A header that is one byte longer moves every tensor off its alignment.
+        // One more byte in the header moves every tensor to an unaligned address, so reading a tensor must copy it.
         QFile file(data().filePath("gqa-f32/model.safetensors"));
         QVERIFY(file.open(QIODevice::ReadOnly));
         QByteArray bytes = file.readAll();

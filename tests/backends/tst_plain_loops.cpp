@@ -1,8 +1,9 @@
-// A layer's formulas in tensors: gradients against finite differences, narrow types, and the keys that a query may see.
+// The formulas of a layer implemented with tensors: their gradients against finite differences, 16-bit types, and the
+// keys that a query may see.
 
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/kernels/plain_loops.h"
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 #endif
 
 #include "backends/base/runtime.h"
@@ -24,7 +25,8 @@ at::Tensor drawn(std::vector<std::int64_t> sizes) {
 
 using Function = std::function<at::Tensor(const at::Tensor&)>;
 
-/// Worst difference between autograd's gradient of a randomly weighted sum of the results and central differences.
+/// The largest difference between two gradients of a randomly weighted sum of the function's results: autograd's and
+/// central finite differences.
 double gradientError(const at::Tensor& x, const Function& function) {
     const at::Tensor weights = drawn(function(x).sizes().vec());
     const auto value = [&](const at::Tensor& at) { return (function(at) * weights).sum(); };
@@ -80,8 +82,10 @@ private slots:
         const std::vector<int> first = {0, 2};
         const std::vector<int> lengths = {3, 1};
         const at::Tensor causal = visibleKeys(first, lengths, 3, 4, true, 2, at::kCPU);
-        const at::Tensor wanted = at::tensor({1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0,   // three queries of at most two keys
-                                              0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1}); // then one token and padding
+        // Row 0: three queries, a window of two keys.
+        const at::Tensor wanted = at::tensor({1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0,
+                                              // Row 1: one query at position 2, then padding.
+                                              0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1});
         QVERIFY(causal.view(-1).equal(wanted.to(at::kBool)));
         const at::Tensor both = visibleKeys(std::vector<int>{0}, std::vector<int>{4}, 4, 4, false, 2, at::kCPU);
         QVERIFY(both.view(-1).equal(at::tensor({1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1}).to(at::kBool)));
@@ -107,7 +111,8 @@ private:
         const at::Tensor gain = drawn({6});
         const at::Tensor bias = drawn({6});
         const at::Tensor angles = drawn({1, 3, 2});
-        const at::Tensor other = drawn({2, 2, 3, 6}).to(at::kBFloat16).to(at::kDouble); // exact in each type
+        // Rounded to bfloat16, so that every type represents it exactly.
+        const at::Tensor other = drawn({2, 2, 3, 6}).to(at::kBFloat16).to(at::kDouble);
         const at::Tensor mask = visibleKeys(std::vector<int>{0, 0}, std::vector<int>{3, 2}, 3, 3, true, 0, at::kCPU);
         const at::Tensor targets = at::tensor({2, -1, 0}, at::kLong);
         const auto attention = [=](int which) {

@@ -1,4 +1,5 @@
-// PyTorch state dicts against safetensors files of the same tensors (data/make_format_fixtures.py), and malformed ones.
+// Reading PyTorch state dicts. The tensors are compared with those of safetensors files (data/make_format_fixtures.py);
+// malformed files are refused.
 
 #ifndef Q_MOC_RUN
 #include <ATen/ATen.h>
@@ -194,8 +195,7 @@ private slots:
             QByteArray changed = bytes;
             changed[place] = static_cast<char>(~changed[place]);
             const std::string path = m_scratch.write("changed", changed);
-            // If the file is accepted, copying reads all bytes of its tensors, which shows that they lie within the
-            // file.
+            // If the damaged file is accepted, copying its tensors must not read beyond the end of the file.
             m_scratch.refusal([&] {
                 for (const TensorEntry& entry : entriesOf(path))
                     QCOMPARE(bytesOf(entry).size(), static_cast<int>(entry.data.size()));

@@ -1,4 +1,4 @@
-// Unpacking of quantised blocks, bit for bit against gguf-py (data/make_format_fixtures.py).
+// Dequantisation of blocks, bit for bit as in gguf-py (data/make_format_fixtures.py).
 
 #ifndef Q_MOC_RUN
 #include "backends/formats/quants.h"
@@ -66,7 +66,7 @@ private slots:
         QVERIFY(type);
         QCOMPARE(blocks.size() % type->bytes, 0);
         std::vector<float> numbers = unpacked(*type, blocks);
-        // The bits of a NaN result depend on the processor.
+        // All NaN values get the same bits, because the bits that arithmetic produces depend on the processor.
         for (float& number : numbers)
             number = std::isnan(number) ? std::numeric_limits<float>::quiet_NaN() : number;
         const QByteArray bytes(reinterpret_cast<const char*>(numbers.data()),
@@ -88,7 +88,7 @@ private slots:
     }
 
     void threadsShareATensorWithoutSeams() {
-        // Enough blocks for many tasks. Each must write to the same place as a single thread would.
+        // Enough blocks for many parallel tasks. Together they must write the same values as a single thread.
         QFile file(data().filePath("formats/quants/blocks.bin"));
         QVERIFY(file.open(QIODevice::ReadOnly));
         const QByteArray some = file.readAll();

@@ -1,4 +1,4 @@
-// The documents that --json prints have all fields of the contract, also in unusual cases.
+// The JSON documents printed with --json have all documented fields, also for missing values and layers without heads.
 
 #include "backends/json/result_json.h"
 #include "tests/support/fixture.h"
@@ -42,7 +42,7 @@ MetricResult raggedHeads(const ModelSpec& spec) {
     MetricResult result;
     result.request = parseMetricRequests("gate_norm_head:fold_norm=true").front();
     result.values = Matrix(3, columnsFor(Scope::head, spec));
-    result.values(0, 0) = 0.1 + 0.2; // needs all 17 digits
+    result.values(0, 0) = 0.1 + 0.2; // 0.30000000000000004 needs all 17 digits
     result.values(0, 1) = 1e-300;
     result.values(1, 0) = -2;
     result.values(1, 1) = missing;

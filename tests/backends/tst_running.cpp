@@ -1,4 +1,5 @@
-// Laws of running a model: independence of padding, batching, caching and order; number types; refusals.
+// Running a model: the result does not depend on padding, batching, caching or order; number types; and inputs that are
+// refused.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/running/runner.h"
@@ -34,7 +35,7 @@ std::vector<int> nextTokens(const Batch& batch) {
     return next;
 }
 
-/// The residual streams of chosen rows, cut to `positions`.
+/// The residual streams of the given rows of a batch, without the positions from `positions` on.
 std::vector<at::Tensor> streamsOfRows(const std::vector<at::Tensor>& all, const std::vector<int>& rows, int positions) {
     const at::Tensor chosen = at::tensor(std::vector<std::int64_t>(rows.begin(), rows.end()));
     std::vector<at::Tensor> some;
@@ -43,7 +44,8 @@ std::vector<at::Tensor> streamsOfRows(const std::vector<at::Tensor>& all, const 
     return some;
 }
 
-/// Runs a batch in pieces through a KV cache and joins the streams. `ends[i]` has the end of each row's piece i.
+/// Runs a batch in pieces through a KV cache and joins the residual streams of the pieces. `ends[i]` has the position
+/// in each row at which piece i ends.
 std::vector<at::Tensor> throughCache(const EngineCase& c, const Plan& plan, const Batch& batch,
                                      const std::vector<std::vector<int>>& ends, LayerObserver* observer = nullptr) {
     const int longest = *std::ranges::max_element(ends.back());
@@ -71,7 +73,7 @@ std::vector<at::Tensor> throughCache(const EngineCase& c, const Plan& plan, cons
     return whole;
 }
 
-/// Records the largest deviation from 1 of a query's attention probabilities summed over the keys.
+/// Adds up each query's attention probabilities over the keys, and records the largest deviation of these sums from 1.
 class SumChecker : public LayerObserver {
 public:
     bool wants(int, Tap) const override { return false; }
@@ -242,7 +244,7 @@ private slots:
         const double error = std::sqrt(difference / size);
         qInfo("streams %.1f %%", 100 * error);
         QVERIFY(error < 0.1);
-        QVERIFY(error > 1e-5); // but bfloat16 was really used
+        QVERIFY(error > 1e-5); // a smaller error would mean that bfloat16 was not used
         const at::Tensor logits = c.runner.lmHead(*c.plan(), expected, c.batch);
         const at::Tensor rounded = c.runner.lmHead(*plan, expected, c.batch);
         const double headError = ((rounded - logits).norm() / logits.norm()).item<double>();
@@ -252,7 +254,8 @@ private slots:
 
     void threadsThatShareAModelDoNotDisturbEachOther_data() { addEngineCases(); }
     void threadsThatShareAModelDoNotDisturbEachOther() {
-        const EngineCase c = engineCase(1); // a memory budget of 1 byte: weights are loaded and released all the time
+        // A memory budget of 1 byte, so that weights are loaded and released all the time.
+        const EngineCase c = engineCase(1);
         const auto masks = MaskMaker(c.spec).several();
         std::vector<at::Tensor> found(masks.size());
         {
@@ -301,7 +304,8 @@ private:
         return mask;
     }
 
-    /// The error of rows that run by themselves, against the same rows in the whole batch: streams, logits, losses.
+    /// Runs some rows in a batch of their own. Returns the largest difference of their streams, logits and losses from
+    /// those in the whole batch.
     static double rowsError(const EngineCase& c, const Plan& plan, const std::vector<int>& rows) {
         const Batch some = rowsOf(c.batch, rows);
         const auto whole = streamsOf(c.runner, plan, c.batch);

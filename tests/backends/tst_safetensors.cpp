@@ -1,4 +1,5 @@
-// Handmade safetensors files: the tensors of a well-formed file are listed, a malformed file is refused with an Error.
+// Safetensors files built byte by byte. The tensors of a valid file are listed; an invalid file is refused with an
+// Error.
 
 #ifndef Q_MOC_RUN
 #include "backends/engine/open_model.h"

@@ -1,4 +1,5 @@
-// Session files: a written session reads back equal; a corrupt or foreign one is refused with the name of the fault.
+// Session files: a written session reads back equal; a corrupt file or one of another kind is refused with a message
+// that says what is wrong.
 
 #include "analysis/session/session.h"
 #include "backends/base/atomic_file.h"
@@ -58,7 +59,7 @@ void compare(const ModelCard& a, const ModelCard& b) {
     QVERIFY(a.spec == b.spec);
 }
 
-/// The names of all entries of the folder, hidden ones too.
+/// The names of all entries of the folder, including hidden ones.
 QStringList listing(const Scratch& scratch) {
     return QDir(scratch.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
 }
@@ -121,8 +122,9 @@ private slots:
         addToSession(first, path); // creates the file
         Session more;
         more.model = first.model;
-        more.results = {result("gate_norm_head", first.model.spec, 9),       // replaces an equal measurement
-                        result("gate_norm_headwise", first.model.spec, 10)}; // is added
+        // Replaces the result of the same measurement.
+        more.results = {result("gate_norm_head", first.model.spec, 9),
+                        result("gate_norm_headwise", first.model.spec, 10)}; // added
         more.results[0].measurement.created = "2026-11-22T00:00:00Z";
         addToSession(more, path);
 
@@ -142,7 +144,7 @@ private slots:
         Session session = raggedSession();
         Matrix errors(3, 1, 0.125);
         errors(1, 0) = 0;
-        errors(2, 0) = missing; // the value of this cell is missing too
+        errors(2, 0) = missing; // the cell has no value and no standard error
         session.results[1].standardError = errors;
         writeSession(session, path);
         const MetricResult read = *readSession(path).latest("gate_norm");
@@ -253,7 +255,8 @@ private slots:
         const std::string path = scratch.path("s.h5").toStdString();
         writeSession(raggedSession(), path);
         const QByteArray before = contents(path);
-        // A limit on file sizes makes a write fail as a full disk does, at the write that crosses it.
+        // A limit on the size of files makes a write fail like on a full disk, as soon as the file would exceed 4096
+        // bytes.
         rlimit usual{};
         getrlimit(RLIMIT_FSIZE, &usual);
         const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
@@ -267,7 +270,7 @@ private slots:
         QCOMPARE(text, "s.h5: cannot be written: File too large. Nothing was changed");
         QCOMPARE(contents(path), before);
         QCOMPARE(listing(scratch), QStringList{"s.h5"});
-        writeSession(raggedSession(), path); // HDF5 still works after the failure
+        writeSession(raggedSession(), path); // writing works again without the limit
     }
 
     void placesThatCannotBeWrittenAreRefusedAtOnce() {
@@ -281,7 +284,7 @@ private slots:
         QCOMPARE(scratch.refusal([] { AtomicFile("/dev/null", FileKind::session); }),
                  "/dev/null: cannot be written: it is not a regular file. Name another file");
         if (geteuid() == 0)
-            return; // the administrator may write everywhere
+            return; // root may write read-only files, so the rest cannot be tested
         const std::string path = scratch.write("locked.h5", "old");
         QFile::setPermissions(QString::fromStdString(path), QFile::ReadOwner);
         QCOMPARE(refusal("locked.h5"), "locked.h5: cannot be written: Permission denied. Nothing was changed");
@@ -348,7 +351,7 @@ private slots:
         const FileLock other(path);
         QCOMPARE(scratch.refusal([&] { FileLock(path, std::chrono::milliseconds(60)); }),
                  "s.h5: is being written by another Secateur. Try again when it is done");
-        QVERIFY(QFile::exists(scratch.path(".s.h5.lock"))); // the other process still holds it
+        QVERIFY(QFile::exists(scratch.path(".s.h5.lock"))); // the lock file stays, because `other` still holds the lock
     }
 
     void manyWritersLoseNothing() {

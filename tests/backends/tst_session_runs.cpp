@@ -1,4 +1,4 @@
-// Masks and evaluations in session files: none is lost on writing, and none is stored twice.
+// Masks and evaluations in session files: none is lost when a session is written, and none is stored twice.
 
 #include "analysis/base/error.h"
 #include "analysis/session/session.h"
@@ -17,7 +17,7 @@ using namespace secateur::test;
 
 namespace {
 
-/// Equal, with NaN equal to NaN.
+/// Whether two numbers are equal; NaN is equal to NaN.
 bool same(double a, double b) {
     return a == b || (std::isnan(a) && std::isnan(b));
 }
@@ -197,7 +197,7 @@ private slots:
         QCOMPARE(versionOf(path), 4);
         const std::string copy = scratch.path("copy.h5").toStdString();
         addToSession(written, copy);
-        addToSession(written, copy); // adding the same again changes nothing
+        addToSession(written, copy); // nothing changes, because the file already has everything
         compare(readSession(copy), written);
     }
 
@@ -216,7 +216,7 @@ private slots:
         });
         QVERIFY(readSession(path).evaluations.empty());
         addToSession(old, path);
-        QCOMPARE(versionOf(path), 2); // a session without runs needs no newer version
+        QCOMPARE(versionOf(path), 2); // a session without masks and evaluations stays a file of version 2
         addToSession(whole, path);
         QCOMPARE(versionOf(path), 4);
         compare(readSession(path), whole);
@@ -253,7 +253,7 @@ private slots:
 
     void timesAndContinuationsAreKeptOnce() {
         Session session = evaluatedSession();
-        session.evaluations.pop_back(); // has the same mask, so the times would be added to it
+        session.evaluations.pop_back(); // it has the same mask as evaluation 1, so the times would be added to it
         const Session before = session;
         Evaluation times = drawnEvaluation(session.evaluations[1].mask, {});
         addDrawnTimes(times);
@@ -267,7 +267,8 @@ private slots:
         QCOMPARE(row.prefills.size(), 2);
         QCOMPARE(row.continuations.size(), 1);
         QCOMPARE(row.continuations.front().text, " more");
-        // Times of another number of tokens are a separate measurement, and so are times relative to another mask.
+        // Times for another number of new tokens are a separate measurement. So are times relative to another reference
+        // mask.
         times.continuations.clear();
         times.latency->rules.newTokens = 64;
         add(session, times);
@@ -289,14 +290,14 @@ private slots:
         compare(session.evaluations[0].text->perplexity, again.text->perplexity);
         QCOMPARE(session.evaluations[0].tasks.size(), 2);
         QCOMPARE(session.evaluations[0].created, again.created);
-        // Measured with another type: a row of its own.
+        // A run in another number type gets a row of its own.
         again.dtype = "bfloat16";
         add(session, again);
         QCOMPARE(session.evaluations.size(), before.evaluations.size() + 1);
         again.text->digest = "sha256:other";
         add(session, again);
         QCOMPARE(session.evaluations.size(), before.evaluations.size() + 2);
-        // A task result for the same questions replaces the older one, in whichever row that is.
+        // A result for the same task and questions replaces the older one, in whichever evaluation of the mask that is.
         Evaluation asked = drawnEvaluation(session.evaluations[1].mask, {}, {drawnChoice(1.25)});
         add(session, asked);
         QCOMPARE(session.evaluations.size(), before.evaluations.size() + 2);
@@ -315,7 +316,7 @@ private slots:
         add(session, stopped);
         QCOMPARE(session.evaluations.size(), 4);
         QVERIFY(session.evaluations[2].text->isComplete());
-        QCOMPARE(session.evaluations[2].seconds, 3.0); // the sum of both parts
+        QCOMPARE(session.evaluations[2].seconds, 3.0); // the run times of both parts are added up
     }
 
     void masksOfOneNameAreToldApart() {
@@ -352,7 +353,7 @@ private slots:
         QVERIFY(cut.tasks[0].reference);
         QVERIFY(!cut.tasks[1].reference); // the dense model has no result for this task
         const Evaluation stopped = compared(session, session.evaluations[2]);
-        QCOMPARE(stopped.text->reference->difference.count, 4); // the windows that both runs scored
+        QCOMPARE(stopped.text->reference->difference.count, 4); // the four windows that the stopped run scored too
         QVERIFY(!compared(session, session.evaluations[3]).text->reference);
         QVERIFY(!compared(session, session.evaluations[0]).text->reference);
         const Evaluation against = compared(session, session.evaluations[2], cut.mask.digest);

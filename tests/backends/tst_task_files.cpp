@@ -1,4 +1,5 @@
-// Task files of every format, the prompts built from them and the tokens of their options, as in lm-eval.
+// Task files of every format, the prompts made from them, and the tokens of their options. Expected values come from
+// lm-eval.
 #ifndef Q_MOC_RUN
 #include "tests/support/expected.h"
 #include "tests/support/files.h"
@@ -27,13 +28,13 @@ std::vector<TaskQuestion> questionsOf(const QString& format) {
     return readTask(taskFile(format).toStdString(), {.format = format.toStdString()}).questions;
 }
 
-/// The message with which readTask() refuses these rows; "accepted" if it does not.
+/// The error message with which readTask() refuses a file with these rows; "accepted" if it reads them.
 QString refusal(const test::Scratch& folder, const QByteArray& rows, const TaskFileOptions& options = {}) {
     const std::string path = folder.write("task.jsonl", rows);
     return folder.refusal([&] { readTask(path, options); });
 }
 
-/// A tokenizer of tests/data with `bos` as its BOS token, which its tokenizer.json does not state.
+/// Opens a tokenizer.json of tests/data. If `bos` is not empty, a tokenizer_config.json states it as the BOS token.
 std::shared_ptr<const Tokenizer> tokenizerOf(const QString& folder, const QByteArray& bos) {
     const test::Scratch place;
     QFile::copy(test::data().filePath("tokenizers/" + folder + "/tokenizer.json"), place.path("tokenizer.json"));
@@ -222,7 +223,7 @@ private slots:
     }
 
     void examplesAreOfTheQuestionsSubject() {
-        const auto all = questionsOf("mmlu"); // algebra, history, algebra
+        const auto all = questionsOf("mmlu"); // three questions, of the subjects algebra, history and algebra
         const auto plain = withShots(all, {}, {});
         QCOMPARE(plain[1].options[3].context, all[1].description + all[1].options[3].context);
         const auto algebra = std::vector{all[0], all[2]};
@@ -281,7 +282,7 @@ private slots:
             ++firsts[order[0]];
             orders.insert(order);
         }
-        QVERIFY(orders.size() > 110); // out of 120 possible orders
+        QVERIFY(orders.size() > 110); // most of the 5! = 120 possible orders occur
         for (const int count : firsts)
             QVERIFY(count > 60 && count < 140);
         QCOMPARE(shuffledOrder(0, 1).size(), std::size_t{0});

@@ -1,5 +1,6 @@
-// Tokenizers give the same ids as the original libraries, for small vocabularies of each kind and for real ones where
-// they are installed. Also: special tokens around a text, offsets into the text, and decoding token by token.
+// Tokenizers give the same ids as the original libraries, for small vocabularies of every kind and, where installed,
+// for those of real models. Further tests: special tokens around a text, offsets of tokens in the text, and decoding
+// token by token.
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
@@ -181,7 +182,7 @@ private slots:
         const auto whole = openTokenizer(card.path);
         card.spec.vocab = whole->card().size;
         QVERIFY(openTokenizer(card)->card().warnings.empty());
-        card.spec.vocab = 420; // smaller than the ids of the added tokens
+        card.spec.vocab = 420; // smaller than the largest ids of added tokens, which only gives a warning
         QCOMPARE(openTokenizer(card)->card().warnings.size(), std::size_t{1});
         card.spec.vocab = 300;
         QVERIFY_EXCEPTION_THROWN(openTokenizer(card), Error);
@@ -281,7 +282,8 @@ private slots:
     }
 
     void aMapNeverCutsACharacter() {
-        // A double-array trie with one key, the first byte of "é", which is mapped to "x".
+        // A precompiled map of SentencePiece: a double-array trie with a single key, 0xC3, which it maps to "x". 0xC3
+        // is the first of the two bytes of "é", and a map must not replace half a character.
         constexpr quint32 lead = 0xC3;
         constexpr quint32 leaf = 0x100;
         std::vector<quint32> units(0x200, 0);

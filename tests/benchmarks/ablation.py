@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Ablation of heads in transformers, for comparison with benchmark_ablation. Each head needs one forward pass, in which
-a hook sets its context to 0.
+"""Measures the ablation of heads with transformers, for comparison with benchmark_ablation. Each head takes one forward
+pass, in which a hook sets the head's context vectors to 0.
 
     python ablation.py MODEL.gguf|FOLDER TEXT [--type float32] [--tokens 2048] [--window 512] [--part 0/1] [--heads 0]
 
-Needs torch and transformers. --part K/N: only the layers whose number modulo N is K. --heads N: only N heads of each
-layer, extrapolated to the seconds of all; 0 = all heads.
+Needs torch and transformers. --part K/N: measures only the layers whose number modulo N is K. --heads N: measures only
+N heads of each layer and extrapolates the time to all heads; 0 = all heads.
 """
 
 import argparse

@@ -1,14 +1,18 @@
-// Seconds of the exact ablation of every head, compared with one dense evaluation per head. The bound of that ratio
-// follows from the operations: full evaluations over the parts that must run for each head, which are the MLP of its
-// layer, the layers above and the LM head.
+// Time of the exact ablation of every head, compared with one evaluation of the dense model for each head.
+//
+// The largest possible ratio follows from the number of operations. The program prints it as "bound". When a head is
+// cut, only the MLP of its layer, the layers above and the LM head must run again.
 //
 // benchmark_ablation MODEL TEXT [--type float32|bfloat16] [--tokens 2048] [--window 512] [--batch-tokens 4096]
 //                    [--part 0/1] [--threads 0] [--screen 0] [--out FILE]
 //
-// --part K/N: only the layers whose number modulo N is K, so that runs can alternate with those of ablation.py, which
-// has the same option. Dense evaluations are timed between the layers and are not counted. --screen N: also a screened
-// ranking of the N lowest heads, and how many of them the exact ranking has; needs all parts. --out FILE: one row per
-// head with layer, head and nats, and after a screening its value and standard error.
+// --part K/N: measures only the layers whose number modulo N is K, so that runs can alternate with those of
+// ablation.py, which has the same option. Evaluations of the dense model run between the layers; their time is measured
+// separately.
+// --screen N: also searches the N lowest heads by screening, and prints how many of them are among the N lowest of the
+// exact ranking. Needs all layers.
+// --out FILE: writes a row for each head with layer, head and nats, and with --screen the screened value and its
+// standard error.
 
 #include "analysis/metrics/ablation.h"
 #include "analysis/metrics/ablation_walk.h"
@@ -64,7 +68,7 @@ struct Arguments {
     }
 };
 
-/// Seconds of the whole model's loss, computed as an evaluation does.
+/// The time in seconds of one evaluation of the dense model's loss.
 double denseSeconds(const Model& model, const Plan& plan, const SequenceText& text, std::int64_t batchTokens) {
     const auto begin = Clock::now();
     const SequenceLosses losses(model, text.set.sequences, text.labels);
@@ -77,7 +81,7 @@ double denseSeconds(const Model& model, const Plan& plan, const SequenceText& te
     return since(begin);
 }
 
-/// Results that count as known for all layers but those of this part.
+/// Results in which all heads outside this part's layers count as measured, so that they are skipped.
 std::vector<MetricResult> othersKnown(const ModelSpec& spec, std::span<const MetricRequest> requests, int part,
                                       int parts) {
     AblationTable table(spec, PruningMask(spec), requests, {});
@@ -104,7 +108,7 @@ Timed screened(const Model& model, const AblationRun& run, std::int64_t lowest) 
     return {std::move(result), since(begin)};
 }
 
-/// The cells of the lowest values, in increasing order of their index.
+/// The indices of the `count` lowest values, in increasing order.
 std::vector<std::size_t> lowestCells(const Matrix& values, std::int64_t count) {
     std::vector<std::size_t> cells(values.values().size());
     std::iota(cells.begin(), cells.end(), std::size_t{0});
@@ -153,7 +157,8 @@ int main(int count, char** values) {
     const int part = std::stoi(which);
     const int parts = std::stoi(which.substr(which.find('/') + 1));
 
-    denseSeconds(*model, *plan, text, batchTokens); // converts the weights
+    // The first evaluation also converts the weights, so it is not timed.
+    denseSeconds(*model, *plan, text, batchTokens);
     const auto requests = parseMetricRequests("ablation_head");
     const auto known = othersKnown(model->spec(), requests, part, parts);
     std::vector<double> dense{denseSeconds(*model, *plan, text, batchTokens)};
@@ -168,7 +173,8 @@ int main(int count, char** values) {
 
     const auto shares =
         operationShares(model->spec(), PruningMask(model->spec()), static_cast<int>(request.rules.length));
-    const double lmHead = shares.back() / (1 - shares.back()); // relative to the operations of all layers
+    // Operations of the LM head relative to those of all layers.
+    const double lmHead = shares.back() / (1 - shares.back());
     const auto heads = static_cast<double>(owed.parts);
     const double bound = heads * (1 + lmHead) / (owed.layers - 2 + heads * lmHead);
     const double ratio = heads * mean(dense) / seconds;

@@ -1,4 +1,4 @@
-// Speed of unpacking each quantised type to float32: a block loop on one thread, and a whole tensor.
+// Speed of dequantising each quantised type to float32: with one thread, and a whole tensor with all threads.
 
 #include "backends/formats/quants.h"
 #include "backends/base/runtime.h"
@@ -31,7 +31,7 @@ void measure(const StorageType& type) {
     const std::int64_t blocks = numbers / type.elements;
     std::vector<std::byte> source(static_cast<std::size_t>(blocks * type.bytes));
     for (std::size_t i = 0; i < source.size(); ++i)
-        source[i] = std::byte((i * 2654435761U >> 13) & 63); // keeps the scales finite
+        source[i] = std::byte((i * 2654435761U >> 13) & 63); // random bytes below 64, so that scales are finite
     std::vector<float> target(static_cast<std::size_t>(numbers));
     const double alone = bestSeconds([&] { type.unpack(source.data(), blocks, target.data()); });
     const double together = bestSeconds([&] { secateur::dequantise(type, source, target); });

@@ -1,10 +1,11 @@
-// Tokens per second of a forward pass with losses, compared with the bare matrix products of the same shapes, and the
-// time that cutting saves.
+// Tokens per second of a forward pass with losses, compared with matrix products of the same shapes alone, and the time
+// that cutting units saves.
 //
 // benchmark_forward MODEL [--type float32|bfloat16] [--rows 8] [--length 512] [--batches 1] [--budget BYTES] [--curve]
-// benchmark_forward --write FOLDER: writes a checkpoint of 2 billion parameters, to be run with little memory
+// benchmark_forward --write FOLDER: writes a checkpoint of 2 billion parameters, for a run with less memory than it
+// needs
 //
-// forward.py does the same with transformers.
+// forward.py measures the same with transformers.
 
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
@@ -77,7 +78,7 @@ std::vector<int> nextTokens(const Batch& batch) {
     return next;
 }
 
-/// Seconds of one evaluation. Sets `loss` to the mean loss.
+/// The time in seconds of one evaluation. Sets `loss` to the mean loss.
 double evaluate(const Runner& runner, const Plan& plan, const std::vector<Batch>& batches, double& loss) {
     const auto begin = Clock::now();
     double sum = 0;
@@ -93,7 +94,8 @@ double evaluate(const Runner& runner, const Plan& plan, const std::vector<Batch>
     return since(begin);
 }
 
-/// The matrix products of a batch's tokens with all weights, which are packed as the engine packs them.
+/// The matrix products of a pass without anything else: a batch of tokens times every weight matrix, packed as in the
+/// engine.
 class BareProducts {
 public:
     BareProducts(const ModelSpec& spec, std::int64_t tokens, at::ScalarType type)
@@ -112,8 +114,8 @@ public:
             add(std::min(chunk, tokens - rows), lmHead);
     }
 
-    /// Seconds of all products one after the other, as in a pass, so that each weight is read from memory. Best of
-    /// `repeats`.
+    /// The time in seconds of all products in the order of a pass, so that every weight is read from memory. The best
+    /// of `repeats` runs.
     double inTurn(int repeats) const {
         double best = 1e9;
         for (int i = 0; i < repeats; ++i) {
@@ -125,8 +127,8 @@ public:
         return best;
     }
 
-    /// Seconds of all products when each shape is repeated by itself, with the weights in the caches. Best of
-    /// `repeats`.
+    /// The time in seconds of all products if each shape is repeated alone, so that its weights are in the caches. The
+    /// best of `repeats` runs.
     double warm(int repeats) const {
         std::map<std::array<std::int64_t, 3>, double> best;
         double sum = 0;
@@ -159,7 +161,7 @@ private:
         return {out, in, std::make_shared<PackedMatrix>(at::randn({out, in}).to(m_type))};
     }
 
-    /// Products of one shape share their input and result.
+    /// Products of the same shape share their input and result tensors.
     void add(std::int64_t rows, const Weight& weight) {
         const std::array shape{rows, weight.out, weight.in};
         const auto same = std::ranges::find(m_products, shape, &Product::shape);
@@ -175,7 +177,8 @@ private:
     std::vector<Product> m_products;
 };
 
-/// Cuts a share of the units named by `what`, the same in every layer and evenly spread within it.
+/// Cuts a share of the units named by `what`. Heads and neurons are cut from the beginning of every layer. Attention,
+/// MLPs and blocks are dropped in evenly spaced layers.
 PruningMask cutShare(const ModelSpec& spec, const std::string& what, double share) {
     PruningMask mask(spec);
     for (int index = 0; index < spec.layerCount(); ++index) {
@@ -219,7 +222,7 @@ void printCurve(const Model& model, ComputeType type, const std::vector<Batch>& 
     }
 }
 
-/// Writes 4.5 GB of bfloat16: quick to write, and large enough for a run in a quarter of its size.
+/// Writes a checkpoint of 4.5 GB in bfloat16. It is large enough to test a run with a quarter of that memory.
 void write(const std::filesystem::path& folder) {
     const benchmarks::Shape shape{.layers = 32, .hidden = 2048, .ffn = 8192, .vocab = 32000, .heads = 16, .kvHeads = 8};
     std::filesystem::create_directories(folder);

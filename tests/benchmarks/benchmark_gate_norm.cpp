@@ -1,9 +1,12 @@
-// Cost of the gate-norms of large models, compared with bare products of the same shapes and a plain read of the same
-// bytes. One model has 13 billion parameters in float16 and a key head for each query head, the other 8 billion in
-// bfloat16 and eight key heads. Only queries and keys are written (4.2 GB and 1.3 GB), to the folder for temporary
-// files.
+// Time of the gate-norms of large models, compared with matrix products of the same shapes alone and with reading the
+// same bytes.
 //
-// benchmark_gate_norm [13b | 8b [FOLDER]]: only one of the models; written to FOLDER, it is kept for other programs.
+// One model has 13 billion parameters in float16 and as many key heads as query heads. The other has 8 billion
+// parameters in bfloat16 and eight key heads. Only queries and keys have values (4.2 GB and 1.3 GB). The models are
+// written to the folder for temporary files.
+//
+// benchmark_gate_norm [13b | 8b [FOLDER]]: measures only one of the models. With FOLDER, the model is written there and
+// kept for other programs.
 
 #include "analysis/metrics/measure.h"
 #include "analysis/model/model.h"
@@ -47,7 +50,7 @@ constexpr Subject subjects[] = {
     {"8b", "BF16", {.layers = 32, .hidden = 4096, .ffn = 14336, .vocab = 128256, .heads = 32, .kvHeads = 8}},
 };
 
-/// Random normal values for queries and keys; no values for other tensors.
+/// Random normal values for queries and keys. Other tensors get no values.
 std::vector<std::uint16_t> drawn(const Subject& subject, const Tensor& tensor) {
     if (tensor.name.find("q_proj") == std::string::npos && tensor.name.find("k_proj") == std::string::npos)
         return {};
@@ -63,7 +66,8 @@ void write(const Subject& subject, const std::filesystem::path& folder) {
                      [&](const Tensor& tensor) { return drawn(subject, tensor); });
 }
 
-/// Seconds of the products that the norms of layers and heads need at least, in bfloat16, by ATen.
+/// The time in seconds of the smallest set of products that the norms of layers and heads need, computed by ATen in
+/// bfloat16.
 double bareProducts(const Subject& subject) {
     const Shape& shape = subject.shape;
     const auto rows = [&](std::int64_t count) { return at::randn({count, shape.hidden}).to(at::kBFloat16); };
@@ -88,7 +92,7 @@ double bareProducts(const Subject& subject) {
     return since(begin);
 }
 
-/// Seconds of reading every element, with pages released after use.
+/// The time in seconds of reading every element once. Pages are released after use.
 double plainRead(const Model& model) {
     const Clock::time_point begin = Clock::now();
     double sum = 0;
@@ -109,13 +113,13 @@ double plainRead(const Model& model) {
             model.release(layer, which);
         }
     }
-    return sum == 1 ? 0 : since(begin); // uses the sum, so that the compiler does not drop it
+    return sum == 1 ? 0 : since(begin); // the sum is used, so that the compiler does not remove the loop
 }
 
 struct Times {
-    double exact = 0;         ///< the whole measurement, without a receiver of estimates
-    double firstEstimate = 0; ///< until each layer has at least an estimate
-    double withEstimates = 0; ///< the whole measurement, with a receiver of estimates
+    double exact = 0;         ///< seconds of the measurement without a callback for estimates
+    double firstEstimate = 0; ///< seconds until every layer has an estimate
+    double withEstimates = 0; ///< seconds of the measurement with a callback for estimates
     double spread = 0;        ///< root mean square of (estimate - exact) / standard error
 };
 
@@ -151,7 +155,7 @@ void run(const Subject& subject, const std::filesystem::path& folder) {
     if (!std::filesystem::exists(folder / "model.safetensors"))
         write(subject, folder);
     const auto model = openModel(folder.string());
-    plainRead(*model); // reads the file into the page cache
+    plainRead(*model); // reads the file into the page cache, so that it is not timed
     for (int round = 1; round <= 3; ++round) {
         const double read = plainRead(*model);
         forgetPeak();

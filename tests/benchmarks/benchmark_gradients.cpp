@@ -1,13 +1,14 @@
-// Gradient metrics: batches compared with single sentences, the two ways to compute norms, and memory by depth.
+// Time of gradient metrics: batches compared with single sentences, two ways to compute gradient norms, and memory by
+// number of layers.
 //
 // benchmark_gradients MODEL [--sentences 256] [--batch 32]   seconds of gnorm on sentences of 20 to 60 tokens
 // benchmark_gradients MODEL --stages 32                      time of each stage for a batch of this many rows
 // benchmark_gradients --forms [HIDDEN]                       the faster way to compute a norm, by length
 // benchmark_gradients --depth [LAYERS]                       peak memory of a synthetic model with this many layers
 //
-// The first quarter of the sentences is also measured one by one and with all gradient metrics; these seconds are
-// extrapolated to all sentences. Single sentences use the same engine, which forms no gradient of a weight.
-// gradients.py measures autograd on a whole model.
+// The first quarter of the sentences is also measured sentence by sentence and with all gradient metrics. These times
+// are extrapolated to all sentences. Single sentences run on the same engine, which does not compute gradients of
+// weights. gradients.py measures autograd on the whole model.
 
 #include "analysis/metrics/gradient_sums.h"
 #include "analysis/metrics/measure_stages.h"
@@ -66,7 +67,8 @@ void compareBatches(const std::string& path, std::size_t count, std::int64_t bat
     const auto model = openModel(path);
     const auto plan = model->runner().plan(PruningMask(model->spec()), ComputeType::float32);
     const auto sentences = drawnSentences(count, 20, 60, model->spec().vocab);
-    measured(*model, *plan, std::span(sentences).first(1), 1, "gnorm"); // converts the weights
+    // The first run also converts the weights, so it is not timed.
+    measured(*model, *plan, std::span(sentences).first(1), 1, "gnorm");
     const double together = measured(*model, *plan, sentences, batch * 40, "gnorm");
     fmt::print("{}: {} sentences of 20 to 60 tokens\ngnorm, batches of about {}: {:.2f} s\n", model->card().name, count,
                batch, together);
@@ -78,7 +80,7 @@ void compareBatches(const std::string& path, std::size_t count, std::int64_t bat
     fmt::print("all gradient metrics of the group: {:.2f} s\n", all);
 }
 
-/// Prints the seconds of each stage for one batch.
+/// Prints the time in seconds of each stage for one batch.
 void timeStages(const std::string& path, std::int64_t rows) {
     const auto model = openModel(path);
     const Runner& runner = model->runner();
@@ -155,7 +157,7 @@ void compareForms(std::int64_t hidden) {
     }
 }
 
-/// Peak memory of a run in addition to the loaded weights. The residual streams in it are also printed alone.
+/// Prints the peak memory of a run without that of the loaded weights, and the size of the residual streams in it.
 void memoryOfDepth(int layers) {
     const benchmarks::Shape shape{
         .layers = layers, .hidden = 512, .ffn = 1536, .vocab = 4096, .heads = 8, .kvHeads = 4};
@@ -170,7 +172,7 @@ void memoryOfDepth(int layers) {
     const auto sentences = drawnSentences(16, 256, 256, shape.vocab);
     constexpr std::int64_t batchTokens = 2048;
     measured(*model, *plan, std::span(sentences).first(1), batchTokens, "gnorm,head_mask_gradient");
-    malloc_trim(0); // freed memory must not count as used before
+    malloc_trim(0); // returns freed memory to the system, so that it does not count as used
     benchmarks::forgetPeak();
     const double before = benchmarks::statusMegabytes("VmRSS");
     const double seconds = measured(*model, *plan, sentences, batchTokens, "gnorm,head_mask_gradient");

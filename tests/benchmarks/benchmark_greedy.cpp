@@ -1,12 +1,12 @@
-// Greedy-Gnorm compared with a Python loop that recomputes everything, on the same sentences.
+// Time of Greedy-Gnorm, compared with a Python loop that recomputes everything after each cut, on the same sentences.
 //
 // benchmark_greedy MODEL [--steps 50] [--sentences 128] [--rounds 3] [--bytes BYTES]
 //                  [--python PROGRAM] [--script tests/benchmarks/greedy.py] [--no-python]
 //
-// MODEL is a folder with an encoder without a head (F is the norm of its pooled output). Both programs take turns, so
-// that a busy machine slows both. greedy.py runs each sentence alone with one backward pass, as the authors' code does
-// with a batch of one, and prints the heads that it cuts. --bytes is the memory for residual streams kept from step to
-// step; with 0 nothing is reused.
+// MODEL is a folder with an encoder without a head. F, the function to differentiate, is the norm of its pooled output.
+// The two programs run alternately, so that other work on the machine slows both. greedy.py runs each sentence alone
+// with one backward pass, like the authors' code with a batch size of one, and prints the heads that it cuts. --bytes
+// is the memory for residual streams that are reused in the next step; with 0 nothing is reused.
 
 #include "analysis/strategies/greedy_gnorm.h"
 #include "analysis/running/runner.h"
@@ -72,7 +72,8 @@ Ours ours(const Model& model, const std::vector<TokenSequence>& sentences, int s
     return found;
 }
 
-/// Runs greedy.py and returns its seconds. Sets `same` to the number of first heads on which both programs agree.
+/// Runs greedy.py and returns the seconds that it prints. Sets `same` to the number of heads, from the first cut on,
+/// that both programs cut in the same order.
 double python(const std::string& command, const std::vector<HeadId>& heads, std::size_t& same) {
     std::string text;
     std::FILE* const pipe = popen(command.c_str(), "r");
@@ -121,7 +122,7 @@ int main(int count, char** values) {
     const std::string program = named.contains("--python") ? named["--python"] : "python3";
     const std::string script = named.contains("--script") ? named["--script"] : "tests/benchmarks/greedy.py";
     const std::string command = fmt::format("{} {} {} {} --steps {}", program, script, path, file.string(), steps);
-    ours(*model, sentences, 1, 0); // converts the weights
+    ours(*model, sentences, 1, 0); // the first run also converts the weights, so it is not timed
     std::vector<double> ratios;
     for (long round = 0; round < number("--rounds", 3); ++round) {
         const Ours found = ours(*model, sentences, steps, number("--bytes", 1L << 30));

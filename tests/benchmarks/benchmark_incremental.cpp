@@ -1,11 +1,13 @@
-// Seconds of an evaluation after an edit in layer l, compared with the share s(l) of the operations of a dense one.
+// Time of an evaluation after an edit in layer l, compared with s(l), the share of a dense evaluation's operations that
+// must run again.
 //
 // benchmark_incremental MODEL TEXT [--type float32|bfloat16] [--tokens 8192] [--window 512] [--budget BYTES]
 //                       [--repeat 3] [--masks 0] [--threads 0] [--clock processor] [--step 5] [--csv FILE]
 //
-// --masks N: first compares N random edits with full runs, on a quarter of the text.
-// --step N: times every N-th layer and the last. --csv FILE: writes the table for a plot.
-// --clock processor: CPU time of this process, which with --threads 1 is more precise on a busy machine.
+// --masks N: first compares the losses of N random edits with those of full runs, on a quarter of the text.
+// --step N: times every N-th layer and the last one.
+// --csv FILE: writes the table to a file.
+// --clock processor: measures CPU time of this process. With --threads 1 it is more precise on a busy machine.
 
 #include "analysis/masks/price.h"
 #include "analysis/running/runner.h"
@@ -32,7 +34,7 @@ using namespace secateur;
 
 namespace {
 
-/// Seconds since construction: of CPU time with ofProcessor, otherwise of wall time.
+/// The seconds since construction: CPU time if `ofProcessor` is set, otherwise wall time.
 class Watch {
 public:
     double seconds() const {
@@ -169,7 +171,8 @@ private:
         return layers;
     }
 
-    /// Times what a user waits for: the dense model's figure after opening, then the figure of an edit.
+    /// Prints the times that a user waits for: until the evaluation of the dense model, and then until the first and
+    /// the final result of an edit.
     void timeFirstFigure(const ScoredText& text) const {
         const Watch making;
         TextEvaluator evaluator(m_model, text, options(EvaluatorOptions().groupSeconds));

@@ -1,8 +1,8 @@
-// The vector loops of a layer, compared with the same formulas in tensors, and with a bare float32 product or a bare
-// copy in the same run. Figures are the best of several rounds. Operations are counted for visible keys only, bytes as
-// often as the formula reads and writes them.
+// Speed of the vector loops of a layer, compared with the same formulas in tensors, and with a float32 matrix product
+// or a copy alone in the same run. The best of several rounds is printed. Operations are counted for visible keys only.
+// Bytes are counted as often as the formula reads or writes them.
 //
-// benchmark_loops [THREADS [TEXT]]: only loops with TEXT in their name.
+// benchmark_loops [THREADS [TEXT]]: measures only loops whose name contains TEXT.
 
 #include "backends/kernels/layer_loops.h"
 #include "backends/kernels/machine_kernels.h"
@@ -31,7 +31,7 @@ namespace {
 
 std::string_view wantedText;
 
-/// The shortest of several rounds, each long enough to be measured.
+/// The time in seconds of the fastest of several runs of `work`.
 double seconds(const std::function<void()>& work) {
     using Clock = std::chrono::steady_clock;
     work();
@@ -47,14 +47,14 @@ double seconds(const std::function<void()>& work) {
     return best;
 }
 
-/// Operations per second of a bare matrix product.
+/// Operations per second of a single matrix product.
 double productRate() {
     const at::Tensor a = at::randn({1536, 576});
     const at::Tensor b = at::randn({576, 1536});
     return 2.0 * 1536 * 576 * 1536 / seconds([&] { machineKernels().product(a, b); });
 }
 
-/// Bytes read and written per second by copies larger than the caches.
+/// Bytes read and written per second by copies that are larger than the caches.
 double copyRate() {
     const at::Tensor from = at::randn({1 << 24});
     const at::Tensor to = at::empty_like(from);

@@ -1,10 +1,11 @@
-// Time that forward metrics add to a plain pass: all of them, and each group that shares sums.
+// Time of a pass with forward metrics relative to a pass without metrics: with all metrics, and with each group of
+// metrics that use the same sums.
 //
 // benchmark_metrics MODEL [--type float32|bfloat16] [--rows 8] [--length 512] [--repeat 5] [--budget BYTES]
 //                   [--only GROUP]
 //
-// Passes with and without metrics alternate, and the median of their ratios is printed. The peak memory is that of the
-// process; --rows 1 --length 4096 shows it for long sequences.
+// Passes with and without metrics alternate, and the median of the ratios of their times is printed. The printed peak
+// memory is that of the process. --rows 1 --length 4096 measures a long sequence.
 
 #include "analysis/metrics/forward_metrics.h"
 #include "analysis/metrics/measure_stages.h"
@@ -70,10 +71,11 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Metrics that read the same sums.
+/// A group of metrics that are computed from the same sums.
 struct Group {
     const char* name;
-    std::vector<SharedSums> read; ///< empty in "all"; SharedSums::none selects metrics of attention maps
+    /// The sums that the metrics use; empty for all metrics; SharedSums::none for metrics of attention maps.
+    std::vector<SharedSums> read;
 };
 
 std::vector<MetricRequest> requestsOf(const Group& group) {

@@ -1,5 +1,5 @@
-// Time and memory of opening a checkpoint of 13 billion parameters in one file, and the same in 300 shards.
-// The files are sparse: they take no disk space, and all values are 0.
+// Time and memory of opening a checkpoint of 13 billion parameters in one file, and in 300 shards. The files are
+// sparse: all values are 0 and take no space on the disk.
 
 #include "analysis/model/model.h"
 #include "backends/engine/open_model.h"

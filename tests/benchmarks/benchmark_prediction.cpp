@@ -3,8 +3,9 @@
 // benchmark_prediction MODEL TEXT --out FILE [--masks 300] [--seed 1] [--tokens 2048] [--window 512] [--skip 0]
 //                      [--length 128] [--passes 4] [--type float32|bfloat16]
 //
-// FILE: one row per mask. Losses that it already has for the same masks are not measured again.
-// --skip N: leaves out the first N tokens of the text. --length: tokens of the sequences on which gradients are taken.
+// FILE has one row for each mask. A mask whose loss is already in the file is not measured again.
+// --skip N: leaves out the first N tokens of the text.
+// --length N: number of tokens in the sequences on which gradients are computed.
 
 #include "analysis/base/statistics.h"
 #include "analysis/evaluation/text_evaluator.h"
@@ -71,7 +72,8 @@ struct DrawnMask {
     Prediction predicted = {};
 };
 
-/// Random masks: one unit to 30 % of the heads; sublayers; blocks; bypasses; some of each.
+/// Draws random masks of five kinds in turn: heads (up to 30 % of them), sublayers, blocks, bypasses, and a mixture of
+/// these.
 class Drawing {
 public:
     Drawing(const ModelSpec& spec, std::uint64_t seed)
@@ -225,7 +227,7 @@ private:
         return found;
     }
 
-    /// Measured losses in FILE, by kind and cuts of the mask.
+    /// The measured losses in FILE, by kind and cuts of the mask.
     std::map<std::string, double> measuredBefore() const {
         std::map<std::string, double> known;
         std::ifstream in(m_arguments.named.at("--out"));
@@ -254,7 +256,8 @@ private:
         }
     }
 
-    /// Predicts the masks in random order; a prediction may use the measured losses of the masks before it.
+    /// Predicts the masks in random order. Each prediction may use the measured losses of the masks that come before
+    /// it.
     void predict(std::shared_ptr<const PredictionBasis> basis) {
         Predictor predictor(m_model.spec(), std::move(basis));
         std::vector<std::size_t> order(m_masks.size());

@@ -1,10 +1,10 @@
-// Options of tasks scored together with shared prefixes, compared with one by one: seconds, tokens that run, and the
-// largest difference of a log probability.
+// Scoring the options of a task together with shared prefixes, compared with scoring them one by one: seconds, tokens
+// that run, and the largest difference of a log probability.
 //
 // benchmark_tasks MODEL TASK... [--questions 10] [--shots N --shots-from FILE] [--type float32|bfloat16] [--repeat 3]
 //
-// One by one means one pass per option with logits only for the scored tokens, as a harness with a batch of one does,
-// on the same engine. The two alternate, and the best of several repeats counts.
+// "One by one" means one pass for each option, with logits for the scored tokens only, on the same engine. lm-eval with
+// a batch size of one does the same. Both ways alternate, and the fastest of several runs counts.
 
 #include "analysis/tasks/option_scores.h"
 #include "analysis/running/runner.h"

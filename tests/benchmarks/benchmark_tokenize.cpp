@@ -1,5 +1,5 @@
-// benchmark_tokenize TOKENIZER TEXT...: the time to open a tokenizer, the speed of encoding each text on one core as a
-// whole and line by line, and the time for 1 MB of letters without a blank.
+// benchmark_tokenize TOKENIZER TEXT...: measures the time to open a tokenizer, the speed of encoding each text on one
+// core as a whole and line by line, and the time for encoding 1 MB of letters without blanks.
 
 #include "backends/base/mapped_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int runs = 3;
 
-/// Seconds of the fastest of several runs.
+/// The time in seconds of the fastest of several runs.
 template <typename Work>
 double fastest(Work work) {
     double best = 1e9;

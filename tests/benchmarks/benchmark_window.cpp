@@ -1,4 +1,4 @@
-// Times that a user waits for in the window, with a real model:
+// Times that a user waits for in the window, measured with a real model:
 //
 //   prices   from a click with the shears until the mask's price is on screen      at most 50 ms
 //   figures  from an edit until the first measured figure                          at most 5 s
@@ -66,7 +66,7 @@ const char* verdict(double value, double bar) {
     return value <= bar ? "" : "   MISSED";
 }
 
-/// Runs the program and measures the times above.
+/// Operates the main window and measures the times listed above.
 class Benchmark {
 public:
     explicit Benchmark(const QCommandLineParser& arguments)
@@ -140,7 +140,7 @@ private:
             changed.push_back(seconds(timer));
             runUntil([&] { return paints.count() > paintsBefore; });
             drawnOn.push_back(seconds(timer));
-            runFor(100 + drawn(700)); // sometimes long enough for its evaluation to begin
+            runFor(100 + drawn(700)); // sometimes long enough for the mask's evaluation to begin
         }
         m_grid->setTool(HeadsGrid::Tool::select);
         const double worst = *std::ranges::max_element(drawnOn);
@@ -232,7 +232,7 @@ private:
         };
     }
 
-    /// Drags the threshold with one event per step, as a mouse does.
+    /// Drags the threshold of the colour bar with one mouse event for each step.
     void dragThreshold() {
         HeadsThreshold* threshold = m_grid->threshold();
         const MetricResult* result = m_document.measurements()->result(m_window.headsView()->resultId());
@@ -287,7 +287,7 @@ private:
         fmt::print("\n");
     }
 
-    /// Time of evaluating the whole text under `mask`, from the start of the evaluation.
+    /// The time of evaluating the whole text under `mask`, from the start of the evaluation.
     Took evaluation(const PruningMask& mask) {
         std::optional<Watch> watch;
         const auto begun = QObject::connect(m_live, &LiveEvaluation::changed, &m_window, [&] {
@@ -348,7 +348,7 @@ private:
 } // namespace
 
 int main(int count, char** values) {
-    // Neither reads nor changes the user's settings.
+    // The user's settings are neither read nor changed.
     const QTemporaryDir home;
     for (const char* place : {"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"})
         qputenv(place, home.path().toUtf8());

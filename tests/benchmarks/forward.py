@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tokens per second of transformers in its usual settings, for comparison with benchmark_forward.
+"""Measures tokens per second of transformers with its default settings, for comparison with benchmark_forward.
 
     python forward.py MODEL.gguf|FOLDER [--type float32|bfloat16] [--rows 8] [--length 512] [--repeat 4]
 
-Needs torch and transformers. Computes logits and the mean cross-entropy of as many random tokens. To measure with tuned
-malloc too, set MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ and MALLOC_TOP_PAD_ in the environment.
+Needs torch and transformers. Computes logits and the mean cross-entropy of the same number of random tokens. To measure
+with a tuned malloc, set MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ and MALLOC_TOP_PAD_ in the environment.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Seconds of a checkpoint's gate-norms in plain PyTorch, for comparison with benchmark_gate_norm.
+"""Measures the gate-norms of a checkpoint in plain PyTorch, for comparison with benchmark_gate_norm.
 
     python gate_norm.py FOLDER [LAYERS]
 
@@ -19,7 +19,8 @@ layers = int(sys.argv[2]) if len(sys.argv) > 2 else config["num_hidden_layers"]
 repeats = config["num_attention_heads"] // config["num_key_value_heads"]
 head = config["hidden_size"] // config["num_attention_heads"]
 
-# Without the safetensors package, which maps the whole file as writable. Many machines do not allow that much.
+# The safetensors package is not used, because it maps the whole file as writable memory, which many machines do not
+# allow for a file of this size.
 path = folder / "model.safetensors"
 with open(path, "rb") as file:
     size = int.from_bytes(file.read(8), "little")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Gradient norms by autograd, with one backward pass of the whole model per sentence, for comparison with
-benchmark_gradients.
+"""Measures gradient norms with autograd, with one backward pass through the whole model for each sentence, for
+comparison with benchmark_gradients.
 
     python gradients.py MODEL.gguf|FOLDER [--sentences 32]
 
-Needs torch and transformers. The loss is the mean of random sentences of 20 to 60 tokens. One pass forms the gradients
-of only the query, key and value weights; another those of all weights, as loss.backward() does.
+Needs torch and transformers. The loss is the mean of random sentences of 20 to 60 tokens. One pass computes the
+gradients of the query, key and value weights only. Another computes those of all weights, as loss.backward() does.
 """
 
 import argparse

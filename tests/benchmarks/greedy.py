@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Greedy-Gnorm as a loop that recomputes everything, with one backward pass of the whole model per sentence. Run by
-benchmark_greedy for comparison.
+"""Greedy-Gnorm as a loop that recomputes everything after each cut, with one backward pass through the whole model for
+each sentence. benchmark_greedy runs it for comparison.
 
     python greedy.py FOLDER SENTENCES [--steps 50]
 
-Needs torch and transformers. SENTENCES holds token ids, one sentence per line. Cut heads are set to 0 before the output
-projection. F is the norm of the pooled output. Prints the seconds, then LAYER.HEAD of each cut.
+Needs torch and transformers. SENTENCES is a file of token ids, one sentence per line. The outputs of cut heads are set
+to 0 before the output projection. F, the function to differentiate, is the norm of the pooled output. Prints the
+seconds, then LAYER.HEAD of each cut.
 """
 
 import argparse

@@ -17,7 +17,7 @@ inline double seconds(const QElapsedTimer& timer) {
     return 1e-9 * static_cast<double>(timer.nsecsElapsed());
 }
 
-/// Runs the event loop, which sleeps between events, until isSo() is true.
+/// Runs the event loop until isSo() is true. The loop sleeps between events.
 inline void runUntil(const std::function<bool()>& isSo) {
     QTimer heartbeat;
     heartbeat.start(5);
@@ -57,7 +57,7 @@ private:
     int m_count = 0;
 };
 
-/// Wall time and CPU time; infinite until something was measured.
+/// Wall time and CPU time in seconds; infinite before the first measurement.
 struct Took {
     double seconds = std::numeric_limits<double>::infinity();
     double processor = seconds; ///< CPU seconds of all threads together
@@ -68,7 +68,7 @@ struct Took {
     }
 };
 
-/// Measures the time since construction.
+/// Measures wall time and CPU time since construction.
 class Watch {
 public:
     Watch() { m_timer.start(); }

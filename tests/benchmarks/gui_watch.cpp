@@ -14,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto pause = std::chrono::milliseconds(3);
-constexpr double worthKeeping = 0.01; ///< seconds; shorter stalls are not kept
+constexpr double worthKeeping = 0.01; ///< seconds; shorter stalls are not recorded
 
 long long now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();

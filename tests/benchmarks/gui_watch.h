@@ -10,15 +10,15 @@
 
 namespace secateur::test {
 
-/// A time in which the event loop did not answer.
+/// A period in which the event loop did not handle events.
 struct Stall {
     double seconds = 0;
     std::string action; ///< the last action before the stall
-    double after = 0;   ///< seconds from the beginning of that action to the stall
+    double after = 0;   ///< seconds from the beginning of that action to the beginning of the stall
 };
 
-/// Posts an event to the GUI thread every few milliseconds, from a thread of its own, and records how long each takes
-/// to be handled.
+/// Posts an event to the GUI thread every few milliseconds from another thread, and records the time until each event
+/// is handled.
 class GuiWatch {
 public:
     GuiWatch();
@@ -26,9 +26,9 @@ public:
     GuiWatch(const GuiWatch&) = delete;
     GuiWatch& operator=(const GuiWatch&) = delete;
 
-    /// Names the action that the GUI thread begins now.
+    /// Sets the name of the action that the GUI thread begins now.
     void setAction(const std::string& action);
-    /// The longest stalls, longest first. @param most maximum number
+    /// The longest stalls, the longest one first. @param most maximum number of stalls
     std::vector<Stall> longest(std::size_t most) const;
     std::size_t answers() const { return m_answers; }
 
@@ -38,11 +38,11 @@ private:
     QObject m_gui; ///< lives on the GUI thread and receives the events
     mutable std::mutex m_mutex;
     std::string m_action = "nothing";
-    long long m_since = 0; ///< start of the action; nanoseconds
+    long long m_since = 0; ///< start of the action in nanoseconds
     std::vector<Stall> m_stalls;
     std::atomic<std::size_t> m_answers = 0;
     std::atomic<bool> m_ends = false;
-    std::thread m_thread; ///< last, because it uses all members above
+    std::thread m_thread; ///< the last member, because the thread uses all members above
 };
 
 } // namespace secateur::test

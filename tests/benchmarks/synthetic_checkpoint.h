@@ -29,7 +29,7 @@ std::vector<Tensor> allTensors(const Shape& shape);
 
 void writeConfig(const std::filesystem::path& folder, const Shape& shape);
 
-/// A temporary folder with the model's config.json, deleted by the destructor.
+/// A temporary folder with the config.json of a model. The destructor deletes it.
 class ModelFolder {
 public:
     explicit ModelFolder(const Shape& shape);
@@ -43,14 +43,14 @@ private:
     std::filesystem::path m_path;
 };
 
-/// The 16-bit values of a tensor; empty for zeros, which take no disk space.
+/// Returns the 16-bit values of a tensor. An empty result stands for zeros, which take no space on the disk.
 using Numbers = std::function<std::vector<std::uint16_t>(const Tensor&)>;
 
-/// @param type "F16" or "BF16"
+/// Writes a safetensors file. @param type "F16" or "BF16"
 void writeSafetensors(const std::filesystem::path& path, const std::string& type, const std::vector<Tensor>& tensors,
                       const Numbers& numbers = {});
 
-/// The value of a line of /proc/self/status, in MB.
+/// The value in MB of a line of /proc/self/status.
 double statusMegabytes(const std::string& key);
 /// Returns freed memory to the system and resets the peak of resident memory (VmHWM).
 void forgetPeak();

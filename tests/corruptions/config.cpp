@@ -21,7 +21,7 @@ Corruptions configCorruptions() {
                          return said(folder);
                      }});
     };
-    /// The configuration of a Llama model with one more member.
+    /// Adds the row for a Llama configuration with the additional `member`, which is invalid.
     const auto with = [&](const char* name, const QByteArray& member, const char* sentence) {
         row(name, R"({"model_type":"llama",)" + member + "}", sentence);
     };

@@ -9,17 +9,17 @@
 
 namespace secateur::test {
 
-/// A damaged file and the error message that the user should read.
+/// A damaged file and the error message that the user must see for it.
 struct Corruption {
     QString reader;
     QString name;
     QString sentence;
-    std::function<QString(const Scratch&)> said; ///< creates the file in a folder, opens it and returns the error
+    std::function<QString(const Scratch&)> said; ///< writes the file to a folder, opens it and returns the message
 };
 
 using Corruptions = QList<Corruption>;
 
-Corruptions fileCorruptions(); ///< independent of the format
+Corruptions fileCorruptions(); ///< faults that any format can have, such as a missing file
 Corruptions safetensorsCorruptions();
 Corruptions indexCorruptions();
 Corruptions configCorruptions();

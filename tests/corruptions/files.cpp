@@ -19,7 +19,8 @@ QString opened(const Scratch& scratch, const QString& name) {
     return scratch.refusal([&] { openModel(scratch.path(name).toStdString()); });
 }
 
-/// Opens a file without permission to read; root has all permissions and therefore changes its user for a moment.
+/// The message for a file that the user may not read. Root may read every file, so as root the test acts as the user
+/// "nobody" while it opens the file.
 QString withoutPermission(const Scratch& scratch) {
     constexpr uid_t nobody = 65534;
     const std::string path = scratch.write("locked.gguf", "GGUF");

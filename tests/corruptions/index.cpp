@@ -64,7 +64,7 @@ Corruptions indexCorruptions() {
                                                  "w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
                                                           4));
                      const QByteArray index = R"({"weight_map":{"w":"part.safetensors","v":"b.safetensors"}})";
-                     // The message may name either of the two files.
+                     // Both shards could be named in the message. The test accepts either.
                      return said(folder, index).replace(QRegularExpression("^(b|part).safetensors"), "FILE");
                  }});
     return rows;

@@ -15,7 +15,7 @@ QByteArray document(const char* model, const QByteArray& layers, const QByteArra
     return QByteArray(R"({"secateur_mask":1,"model":)") + model + R"(,"layers":[)" + layers + "]" + more + "}";
 }
 
-/// Collects corrupt masks. Each function adds a row that damages another part of the document.
+/// A table of corrupt masks. Each function adds rows with damage in one part of the mask's JSON.
 class Table {
 public:
     Corruptions rows;

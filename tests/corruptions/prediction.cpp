@@ -12,7 +12,7 @@ namespace {
 
 using Change = std::function<void(const hdf5::Handle& group)>;
 
-/// Writes a session with a prediction of two units and two samples, and returns its path.
+/// Writes a valid session with a prediction of two units and two samples. Returns its path.
 std::string whole(const Scratch& scratch) {
     Session session = raggedSession();
     const std::vector<LayerSpec>& layers = session.model.spec.layers;

@@ -15,7 +15,7 @@ void add(Corruptions& rows, const char* name, const QString& file, const QByteAr
                  }});
 }
 
-/// Imports and calls of an unpickler, in an archive and in a bare pickle.
+/// Adds pickles that import or call something. Each is tested inside a zip archive and as a plain pickle file.
 void addPrograms(Corruptions& rows) {
     const auto row = [&](const char* name, const QByteArray& pickle, const QString& sentence) {
         add(rows, name, "evil.pt", fileOf(pickle), "archive/data.pkl: " + sentence);
@@ -64,7 +64,8 @@ void addPickles(Corruptions& rows) {
     row("a number of 2^64 bytes", "\x8e\xff\xff\xff\xff\xff\xff\xff\xff.",
         inside + "ends inside a pickle: 18446744073709551615 bytes are needed, 1 are left" + cut);
     row("more values than are kept", QByteArray(6'000'000, 'N'), inside + "is a pickle of more than 5000000 values");
-    // A list of a thousand pairs that is turned into a dictionary many times: few bytes, but millions of values.
+    // A list of 1000 pairs is converted to a dictionary 10,000 times. The pickle is small but stands for millions of
+    // values.
     row("a large value in few bytes",
         global("collections", "OrderedDict") + "q\x01]q\x02(" + QByteArray("NN\x86").repeated(1000) +
             "eh\x02\x85q\x03" + QByteArray("h\x01h\x03R").repeated(10000) + ".",

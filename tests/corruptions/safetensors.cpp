@@ -52,7 +52,8 @@ void addHeaders(Corruptions& rows) {
                  "bad.safetensors: states a header of 100000001 bytes; the limit is 100000000",
                  [](const Scratch& scratch) {
                      const std::string path = scratch.write("bad.safetensors", little<quint64>(100'000'001) + "{}");
-                     QFile::resize(QString::fromStdString(path), 100'000'100); // sparse: takes no disk space
+                     // A sparse file, which needs no space on the disk.
+                     QFile::resize(QString::fromStdString(path), 100'000'100);
                      return scratch.refusal([&] { listTensors(path); });
                  }});
 }

@@ -34,7 +34,7 @@ Change metricText(const char* name, const char* value) {
     return inMetric([=](const hdf5::Handle& group) { hdf5::writeText(hdf5::openDataset(group, "0"), name, value); });
 }
 
-/// Replaces a result's numbers by another dataset of 3 layers by 1, in the given layout.
+/// Replaces a result's values by a dataset of `rows` numbers of the given type, stored in the given layout.
 Change otherNumbers(hid_t type, const std::function<void(hid_t creation)>& layout, hsize_t rows = 3) {
     return inMetric([=](const hdf5::Handle& group) {
         hdf5::remove(group, "0");

@@ -1,4 +1,4 @@
-// Damaged masks and evaluations of sessions.
+// Sessions with damage in their masks or evaluations.
 
 #include "backends/session/hdf5_lists.h"
 #include "backends/session/session_hdf5.h"
@@ -15,7 +15,7 @@ namespace {
 
 using Change = std::function<void(const hdf5::Handle&)>;
 
-/// A change that applies `work` to the group at this path.
+/// Applies `work` to the HDF5 group at the path `way`.
 Change in(const QStringList& way, const Change& work) {
     if (way.isEmpty())
         return work;
@@ -47,7 +47,7 @@ Change numbers(const char* name, const std::vector<double>& values) {
     return [=](const hdf5::Handle& group) { hdf5::writeNumberList(group, name, values); };
 }
 
-/// Replaces a list by one that claims to have this many cells, none of which is written.
+/// Replaces a list by a dataset that states `cells` elements but contains none.
 Change claimed(const char* name, hid_t type, hsize_t cells) {
     return [=](const hdf5::Handle& group) {
         hdf5::remove(group, name);

@@ -24,7 +24,8 @@ Corruptions splitCorruptions() {
     Corruptions rows;
     const QString first = "m-00001-of-00002.gguf";
     const QString second = "m-00002-of-00002.gguf";
-    /// Adds a model with a valid first part and `bytes` as its second part.
+    /// Adds a split model whose first part is valid and whose second part has the content `bytes`. Without bytes, the
+    /// second part is missing.
     const auto row = [&](const char* name, const QByteArray& bytes, const QString& sentence) {
         rows.append({"split GGUF", name, sentence, [=](const Scratch& folder) {
                          folder.write(first, partOf(0, 2, "v", 2));
@@ -33,7 +34,7 @@ Corruptions splitCorruptions() {
                          return opened(folder, first);
                      }});
     };
-    /// Adds a model of a single file with this name.
+    /// Adds a model that consists of one file named `file`.
     const auto alone = [&](const char* name, const QString& file, const QByteArray& bytes, const QString& sentence) {
         rows.append({"split GGUF", name, file + ": " + sentence, [=](const Scratch& folder) {
                          folder.write(file, bytes);
@@ -56,7 +57,7 @@ Corruptions splitCorruptions() {
     rows.append({"split GGUF", "the same tensor in two parts", "FILE: v: appears twice", [=](const Scratch& folder) {
                      folder.write(first, partOf(0, 2, "v", 2));
                      folder.write(second, partOf(1, 2, "v", 2));
-                     // The message may name either of the two files.
+                     // Both parts could be named in the message. The test accepts either.
                      return opened(folder, first).replace(QRegularExpression("^m-0000[12]-of-00002.gguf"), "FILE");
                  }});
     rows.append({"split GGUF", "a part that leads back to the first",

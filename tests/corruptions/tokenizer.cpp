@@ -16,7 +16,7 @@ QByteArray bpe(const QByteArray& vocab, const QByteArray& merges, const QByteArr
     return model("\"type\":\"BPE\",\"vocab\":" + vocab + ",\"merges\":" + merges + more);
 }
 
-/// A valid model with additional fields.
+/// A tokenizer.json with a valid model and the additional `fields`.
 QByteArray beside(const QByteArray& fields) {
     return "{" + fields + ",\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1},\"merges\":[]}}";
 }
@@ -35,7 +35,7 @@ QByteArray vocabularyOf(const QByteArray& kind, const QByteArrayList& tokens, co
                   {}, 0);
 }
 
-/// A protocol buffer field of bytes.
+/// A field of a protocol buffer that contains bytes.
 QByteArray field(int number, const QByteArray& bytes) {
     return QByteArray(1, static_cast<char>(number << 3 | 2)) + QByteArray(1, static_cast<char>(bytes.size())) + bytes;
 }

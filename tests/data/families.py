@@ -1,6 +1,8 @@
-"""The names of weights in each family's Hugging Face and llama.cpp checkpoints (resources/manual/architecture.md).
+"""The names of weights in the Hugging Face and llama.cpp checkpoints of each model family
+(resources/manual/architecture.md).
 
-Names on the left are those of analysis/model.h, to which ".weight" and ".bias" ("query", "queryBias") are added.
+NAMES maps names of analysis/model.h, without ".weight" or ".bias", to those of Hugging Face. GGUF_NAMES maps them to
+those of llama.cpp.
 """
 
 import re
@@ -41,7 +43,9 @@ TOP_PREFIX = r"^(?:model\.|language_model\.|transformer\.|bert\.|roberta\.|alber
 
 
 def weights_of(state, family):
-    """A Hugging Face state dict as weights by (layer, name), fused matrices split, Conv1D transposed to [out, in]."""
+    """Converts a Hugging Face state dict to weights by (layer, name). Fused matrices are split and Conv1D matrices are
+    transposed to [out, in].
+    """
     by_name = {theirs: ours for ours, theirs in NAMES[family].items()}
     weights = {}
     for name, values in state.items():
@@ -61,7 +65,9 @@ def weights_of(state, family):
 
 
 def permute(weight, heads):
-    """Reorders rows from rotary halves (Hugging Face) to the neighbouring pairs of llama.cpp's `llama`."""
+    """Reorders the rows of a query or key matrix for llama.cpp: Hugging Face rotates dimension i with i + d / 2,
+    llama.cpp's `llama` architecture rotates neighbouring dimensions.
+    """
     return weight.reshape(heads, 2, weight.shape[0] // heads // 2, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
 
 
@@ -80,13 +86,13 @@ PERMUTED = {"llama", "deci"}
 
 
 def gguf_tensors(weights, architecture, shape, fused=False):
-    """The tensors that llama.cpp's converter would write for these weights, by its names."""
+    """The tensors that llama.cpp's converter would write for these weights, by llama.cpp's names."""
     names = GGUF_NAMES | (FOLLOWING if architecture == "bert" else SANDWICH)
     tensors = {}
     for (layer, which), values in weights.items():
         base, kind = (which[:-4], "bias") if which.endswith("Bias") else (which, "weight")
         if base not in names:
-            continue  # poolers and classifiers
+            continue  # poolers and classifiers have no name in GGUF files
         if architecture.startswith("gemma") and base.lower().endswith("norm"):
             values = values + np.float32(1)
         if architecture in PERMUTED and base == "query":
@@ -103,7 +109,9 @@ def gguf_tensors(weights, architecture, shape, fused=False):
 
 
 def read_gguf(path):
-    """Weights and fields of a GGUF file of llama's architecture, with rotary rows in Hugging Face's order."""
+    """Reads a GGUF file of the `llama` architecture. Returns weights, with query and key rows in Hugging Face's order,
+    and metadata fields.
+    """
     reader = gguf.GGUFReader(path)
     field = {name: f.contents() for name, f in reader.fields.items() if not name.startswith("tokenizer")}
     heads = field["llama.attention.head_count"]

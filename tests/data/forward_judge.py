@@ -1,8 +1,9 @@
-"""Runs a transformers model and records activations, attention, and gradients at the same places.
+"""Runs a transformers model and records its activations, attention maps and gradients: the expected values of the
+tests.
 
-Activations are recorded in the order of the calls, so ALBERT's single layer yields L of each. Names are those of
-expected.safetensors (make_forward_fixtures.py). H counts query heads, even if keys are shared: such a model is run as
-an equal one with a copy of the key and value rows for each query head.
+Activations are recorded in the order of the calls of a module, so ALBERT's single layer records L of each. Their names
+are those in expected.safetensors (make_forward_fixtures.py). H is the number of query heads. A model with fewer key
+heads is also run as an equivalent model in which every query head has its own copy of the key and value rows.
 """
 
 import contextlib
@@ -17,7 +18,9 @@ SPLIT = ("query", "key", "value")
 
 
 class InDouble(TorchFunctionMode):
-    """Makes .float(), which models call in norms and softmax, convert to float64, so nothing is rounded to float32."""
+    """Makes Tensor.float() convert to float64. Models of transformers call it in norms and softmax, which would round
+    to float32.
+    """
 
     def __torch_function__(self, function, types, args=(), named=None):
         if function is torch.Tensor.float:
@@ -39,7 +42,7 @@ def layers_of(model):
 
 
 def modules_of(layer, kind):
-    """The modules of one layer, by the name of their input or output."""
+    """The modules of a layer, by the name of the activation that is their input or output."""
     if kind == "gpt2":
         return {"attention": layer.attn, "fused": layer.attn.c_attn, "output": layer.attn.c_proj,
                 "activated": layer.mlp.c_fc, "down": layer.mlp.c_proj}
@@ -63,7 +66,7 @@ def modules_of(layer, kind):
 
 
 class Recorder:
-    """Records tensors inside the model, and makes each of them keep its gradient."""
+    """Records tensors inside the model and keeps their gradients."""
 
     def __init__(self, model):
         self.kept = {}
@@ -107,12 +110,12 @@ class Recorder:
 
 
 def visible(lengths, width):
-    """1 at the positions of tokens, 0 in the padding on the right."""
+    """1 at the positions of tokens, 0 in the padding on their right."""
     return (torch.arange(width)[None] < lengths[:, None]).long()
 
 
 def answer(model, batch):
-    """Logits, or the pooled output of an encoder without a head."""
+    """The logits. For an encoder without a head, the pooled output."""
     named = {"input_ids": batch["ids"], "attention_mask": visible(batch["lengths"], batch["ids"].shape[1])}
     if "types" in batch:
         named["token_type_ids"] = batch["types"]
@@ -124,7 +127,7 @@ def answer(model, batch):
 
 @contextlib.contextmanager
 def scores_seen(model):
-    """Collects (scores, mask) of the attention in every layer; scores before the softcap."""
+    """Collects (scores, mask) of the attention in every layer. The scores are those before the softcap."""
     module = sys.modules[type(model).__module__]
     original, seen = module.eager_attention_forward, []
 
@@ -141,7 +144,8 @@ def scores_seen(model):
 
 
 def score_figures(model, batch):
-    """For each layer: the standard deviation of the scores that are not masked, and these scores as one vector."""
+    """For each layer, the standard deviation of the attention scores that are not masked, and these scores as a vector.
+    """
     with torch.no_grad(), scores_seen(model) as seen:
         answer(model, batch)
     real = visible(batch["lengths"], batch["ids"].shape[1]).bool()
@@ -156,14 +160,15 @@ def score_figures(model, batch):
 
 
 def with_own_keys(model):
-    """An equal model that has a key and a value head for every query head."""
+    """Returns an equivalent model with one key head and one value head for every query head."""
     config = copy.deepcopy(model.config)
     shared = config.num_attention_heads // getattr(config, "num_key_value_heads", config.num_attention_heads)
     if shared == 1:
         return model
     config.num_key_value_heads = config.num_attention_heads
     twin = type(model)(config).eval().to(model.dtype)
-    for ours, theirs in zip(twin.buffers(), model.buffers()):  # rotary frequencies, in the precision of the original
+    # Rotary frequencies, which have the same precision in both models.
+    for ours, theirs in zip(twin.buffers(), model.buffers()):
         ours.copy_(theirs)
     state = model.state_dict()
     for name, values in state.items():
@@ -175,14 +180,15 @@ def with_own_keys(model):
 
 
 def token_losses(logits, batch):
-    """Nats for each next token [rows, T - 1], in float64; 0 in the padding."""
+    """The loss of each next token in nats, [rows, T - 1] in float64; 0 in the padding."""
     targets = batch["ids"][:, 1:]
     losses = -logits[:, :-1].double().log_softmax(-1).gather(-1, targets[..., None])[..., 0]
     return losses * visible(batch["lengths"], batch["ids"].shape[1])[:, 1:]
 
 
 def scalar(output, batch, decoder, labelled):
-    """The scalar S to differentiate: the weighted sum of losses, or of the norms of pooled vectors."""
+    """The scalar S whose gradients are computed: the weighted sum of the losses, or of the norms of the pooled vectors.
+    """
     if decoder:
         return (batch["loss_weights"] * token_losses(output, batch)).sum()
     if labelled:
@@ -192,7 +198,9 @@ def scalar(output, batch, decoder, labelled):
 
 
 def observe(model, batch, decoder, labelled):
-    """(output, S, {name: one tensor per layer}) of one forward and backward pass; gradients under "grad." names."""
+    """Runs one forward and one backward pass. Returns (output, S, {name: one tensor per layer}). Gradients have names
+    that begin with "grad.".
+    """
     with Recorder(model) as recorder:
         output = answer(model, batch)
         total = scalar(output, batch, decoder, labelled)
@@ -212,14 +220,16 @@ def observe(model, batch, decoder, labelled):
 
 
 def by_head(found, heads):
-    """Projections [rows, T, heads * d] as [rows, T, heads, d]."""
+    """Reshapes projections from [rows, T, heads * d] to [rows, T, heads, d]."""
     for prefix in ("", "grad."):
         for name in SPLIT:
             found[prefix + name] = [t.unflatten(-1, (heads, -1)) for t in found[prefix + name]]
 
 
 def observe_by_query_head(model, batch, decoder, labelled):
-    """observe() with keys and values per query head, after a check against the model with shared keys."""
+    """Like observe(), but with keys and values for every query head. Checks that the model with copied keys gives the
+    same output as the original.
+    """
     heads = model.config.num_attention_heads
     output, total, found = observe(model, batch, decoder, labelled)
     twin = with_own_keys(model)
@@ -250,7 +260,9 @@ def close(ours, theirs, what, tolerance=1e-5):
 
 
 def rows_alone(model, batch, output, found):
-    """Largest difference between the padded batch and each row by itself, relative to the scale."""
+    """The largest difference between rows in the padded batch and the same rows run alone, relative to the scale of the
+    values.
+    """
     worst = 0
     for row, length in enumerate(batch["lengths"].tolist()):
         alone = {name: batch[name][row:row + 1, :length] for name in ("ids", "types") if name in batch}
@@ -267,7 +279,9 @@ def rows_alone(model, batch, output, found):
 
 
 def rounding(model, batch, decoder, labelled, output, found):
-    """Largest change, relative to the scale, after changing the last bit of every parameter: (forward, backward)."""
+    """Changes the last bit of every parameter. Returns the largest changes, relative to the scale of the values:
+    (forward, backward).
+    """
     shaken = copy.deepcopy(model)
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():

@@ -1,7 +1,8 @@
-"""Forward metrics in numpy on activations of transformers, from their definitions in resources/manual/metrics.md.
+"""Forward metrics computed with numpy from activations of transformers, by their definitions in
+resources/manual/metrics.md.
 
-Each sequence runs alone, in float64, so padding cannot cause mistakes. Every function takes a list of `Seen`, one per
-sequence, and returns [layers][cells] (numpy float64); NaN if a cell has no value.
+Each sequence runs alone and in float64, so padding cannot cause mistakes. Every metric function takes a list of `Seen`,
+one for each sequence, and returns an array [layers][cells]. A cell without a value is NaN.
 """
 
 import numpy as np
@@ -13,7 +14,9 @@ FIRST = {"exclude_first": True}
 
 
 class Seen:
-    """The activations of a sequence: for each name a list of one array per layer; attention [heads, queries, keys]."""
+    """The activations of one sequence. Each attribute is a list with one array per layer. An attention map is [heads,
+    queries, keys].
+    """
 
     def __init__(self, model, ids):
         batch = {"ids": torch.tensor([ids]), "lengths": torch.tensor([len(ids)])}
@@ -49,7 +52,9 @@ def cosine(u, v):
 
 
 def pooled(seen, exclude_first, values):
-    """[layers][1] mean over all tokens of values(sequence, layer), which has one number per token."""
+    """[layers][1]: the mean of values(sequence, layer), which has one number for each token, over all tokens of all
+    sequences.
+    """
     layers = range(len(seen[0].x))
     return np.array([[np.concatenate([rows(values(s, l), exclude_first) for s in seen]).mean()] for l in layers])
 
@@ -62,7 +67,7 @@ def attention_ratio(seen, _, exclude_first=False):
 
 
 def norms_of(model, layer):
-    """The two norms of an encoder's layer, as functions of arrays."""
+    """The two layer norms of an encoder's layer, as functions of numpy arrays."""
     if model.config.model_type == "albert":
         own = fj.layers_of(model)[0]
         modules = own.attention.LayerNorm, own.full_layer_layer_norm
@@ -105,7 +110,7 @@ def block_influence(seen, _, exclude_first=False):
 
 
 def by_sequence(seen, value):
-    """[layers][cells] mean of value(sequence, layer) over the sequences for which it is not None."""
+    """[layers][cells]: the mean of value(sequence, layer) over the sequences for which it is not None."""
     result = []
     for layer in range(len(seen[0].x)):
         own = [v for v in (value(s, layer) for s in seen) if v is not None]
@@ -134,7 +139,7 @@ def token_spread(seen, _, exclude_first=False):
 # --- attention maps --------------------------------------------------------------------------------------------------
 
 def sees(s, layer):
-    """[queries, keys] whether a query sees a key."""
+    """[queries, keys]: whether a query may attend to a key."""
     t, k = np.arange(s.length)[:, None], np.arange(s.length)[None]
     near = (abs(t - k) < s.window[layer]) if s.window[layer] else np.full((s.length, s.length), True)
     return near & (k <= t) if not s.encoder else near
@@ -170,7 +175,7 @@ def sink_cv(seen, _, lengths, key=0, visible_only=False, exclude_first=False):
 
 
 def row_entropy(a, seen_keys, variant, epsilon):
-    """Entropy of each row of an attention map: [heads, queries] from [heads, queries, keys]."""
+    """The entropy of each row of an attention map: from [heads, queries, keys] to [heads, queries]."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = {"A": np.where(a > 0, -a * np.log(a), 0), "B": -a * np.log(a + epsilon),
                  "C": -(a + epsilon) * np.log(a + epsilon)}[variant]
@@ -210,7 +215,9 @@ def classes_of(features, sink, diagonal, uniform):
 
 
 def attention_pattern(seen, _, sink=0.5, diagonal=0.5, uniform=0.85, band=0, first_query=8):
-    """[layers][heads] for each feature; "class" is 0 for sink, 1 diagonal, 2 uniform, 3 other."""
+    """Returns [layers][heads] for each feature. The feature "class" is 0 for sink, 1 for diagonal, 2 for uniform and 3
+    for other.
+    """
     result = {}
     for layer in seen[0].layers():
         single = [f for f in (features_of(s, layer, band, first_query) for s in seen) if f]
@@ -225,7 +232,7 @@ def attention_pattern(seen, _, sink=0.5, diagonal=0.5, uniform=0.85, band=0, fir
 # --- inputs of the output projections --------------------------------------------------------------------------------
 
 def weight_of(model, layer, which):
-    """[out, in]."""
+    """The matrix of a module as [out, in] in float64."""
     kind = model.config.model_type
     own = fj.layers_of(model)[0 if kind == "albert" else layer]
     weight = fj.modules_of(own, kind)[which].weight.detach().double().numpy()

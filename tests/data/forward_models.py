@@ -1,8 +1,8 @@
 """The models of the forward fixtures and their random parameters.
 
-All are tiny, have odd sizes, and are chosen so that mistakes show: norm weights that differ, large biases, an epsilon
-as large as the mean square it is added to, scores with standard deviation 3, softcaps that matter, texts longer than
-windows and contexts.
+All models are tiny and have odd sizes. Their parameters are chosen so that a mistake in the engine changes the output:
+all norm weights differ, biases are large, epsilon is as large as the mean square it is added to, attention scores have
+a standard deviation of 3, softcaps matter, and texts are longer than windows.
 """
 
 import dataclasses
@@ -24,14 +24,15 @@ class Case:
     kind: type
     seed: int
     lengths: tuple = (13, 9)
-    architecture: str = None     # of the GGUF file, if one is written
+    architecture: str = None     # architecture name in the GGUF file; None if no GGUF file is written
     fields: dict = dataclasses.field(default_factory=dict)  # additional metadata of the GGUF file
-    fused: bool = False          # one matrix for query, key and value in GGUF
-    taps: bool = False           # also writes the activations at the places of the gradients
-    embedding: float = 0.2       # standard deviation of the embedding
+    fused: bool = False          # whether the GGUF file has one matrix for query, key and value
+    taps: bool = False           # whether activations are written too, for each gradient
+    embedding: float = 0.2       # standard deviation of the embedding's elements
     score: float = 3.0           # standard deviation of the attention scores
-    tail: float = 0              # factor on a third of the neurons, moved to where the forms of GELU differ; 0 = none
-    keep: list = None            # ragged models: (query heads, query heads per key, neurons) left in each layer
+    tail: float = 0              # factor on the output of a third of the neurons, see lean(); 0 for none
+    # For models with cut layers: (query heads, query heads per key head, neurons) that each layer keeps.
+    keep: list = None
 
     @property
     def decoder(self):
@@ -158,7 +159,9 @@ def is_norm(name):
 
 
 def draw(model, seed, embedding):
-    """Draws every parameter; matrices are scaled so that outputs are about as large as inputs."""
+    """Sets every parameter to random values. Matrices are scaled so that their outputs are about as large as their
+    inputs.
+    """
     generator = torch.Generator().manual_seed(seed)
     gemma = model.config.model_type.startswith("gemma")
     with torch.no_grad():
@@ -176,7 +179,7 @@ def draw(model, seed, embedding):
 
 
 def strengthen(layer, kind, factor):
-    """Multiplies a layer's scores by factor."""
+    """Multiplies the attention scores of a layer by `factor`."""
     root = math.sqrt(factor)
     modules = fj.modules_of(layer, kind)
     with torch.no_grad():
@@ -194,7 +197,9 @@ def strengthen(layer, kind, factor):
 
 
 def lean(model, layer, batch, kind, strength):
-    """Moves a third of a layer's neurons to -2.7, where the forms of GELU differ most, and multiplies their effect."""
+    """Moves the input of the activation function of a third of the neurons to -2.7, where GELU and its approximations
+    differ most, and multiplies the weights of their outputs by `strength`.
+    """
     modules = fj.modules_of(layer, kind)
     activated, down = modules["activated"].weight, modules["down"].weight
     if kind == "gpt2":
@@ -203,7 +208,7 @@ def lean(model, layer, batch, kind, strength):
     with torch.no_grad():
         activated[:count] *= 0.1
         down[:, :count] *= strength
-        if kind.startswith("gemma"):  # it has no biases: uses the channel that is equal in all tokens
+        if kind.startswith("gemma"):  # Gemma has no biases, so the input is moved with channel 0, see level()
             real = fj.visible(batch["lengths"], batch["ids"].shape[1]).bool()
             seen = []
             hook = modules["activated"].register_forward_pre_hook(lambda _, args: seen.append(args[0][real][:, 0]))
@@ -215,7 +220,7 @@ def lean(model, layer, batch, kind, strength):
 
 
 def level(model):
-    """Makes one channel of a Gemma model equal in all tokens and nearly unchanged by the layers."""
+    """Makes channel 0 of a Gemma model's residual stream equal in all tokens and nearly unchanged by the layers."""
     with torch.no_grad():
         model.base_model.embed_tokens.weight[:, 0] = 0.8
         for layer in fj.layers_of(model):
@@ -224,7 +229,9 @@ def level(model):
 
 
 def batch_of(case):
-    """Rows of different lengths, padded on the right with arbitrary ids; weights and labels for the losses."""
+    """A batch of rows of different lengths, padded on the right with random ids, and the weights and labels for its
+    loss.
+    """
     generator = torch.Generator().manual_seed(case.seed + 1000)
     config, width = case.config, max(case.lengths)
     lengths = torch.tensor(case.lengths)
@@ -244,7 +251,7 @@ def batch_of(case):
 
 
 def build(case):
-    """The model with its parameters, in evaluation mode with the eager attention."""
+    """The model of a case with its parameters, in evaluation mode and with eager attention."""
     case.config._attn_implementation = "eager"
     model = case.kind(case.config).float().eval()
     draw(model, case.seed, case.embedding)
@@ -252,7 +259,8 @@ def build(case):
     if case.tail and kind.startswith("gemma"):
         level(model)
     layers = fj.layers_of(model)
-    for index, layer in enumerate(layers):  # in order, because each layer's input depends on those before it
+    # In this order, because the input of a layer depends on the layers before it.
+    for index, layer in enumerate(layers):
         if case.tail:
             lean(model, layer, batch, kind, case.tail)
         found = [figure[0] for figure in fj.score_figures(model, batch)]

@@ -1,7 +1,9 @@
-"""Gradient metrics by autograd on transformers' parameters, from their definitions in resources/manual/metrics.md.
+"""Gradient metrics computed with PyTorch's autograd on the parameters of transformers models, by their definitions in
+resources/manual/metrics.md.
 
-Each sequence runs alone, in float64. A model with shared keys is measured as an equal one with a copy of the key and
-value rows for each query head. Norms are of gradients of weights; a gate is a factor before the output projection.
+Each sequence runs alone and in float64. A model with fewer key heads than query heads is replaced by an equivalent one
+with a copy of the key and value rows for each query head. A norm is that of the gradient of a weight matrix. A gate is
+a factor on the output of a head before the output projection.
 """
 
 import contextlib
@@ -24,9 +26,9 @@ class Judge:
         self.layers = fj.layers_of(self.model)
         self.applications = model.config.num_hidden_layers
         self.heads = model.config.num_attention_heads
-        self.cut = cut  # (layer, head) whose gates are closed
+        self.cut = cut  # list of (layer, head) whose gates are 0
 
-    # --- scalars ---
+    # --- scalars that are differentiated ---
 
     def output(self, ids, pooled=False):
         batch = {"ids": torch.tensor([ids]), "lengths": torch.tensor([len(ids)])}
@@ -35,7 +37,7 @@ class Judge:
         return self.model.base_model(input_ids=batch["ids"]).pooler_output
 
     def logs(self, number):
-        """Log probabilities of the targets of a sequence."""
+        """The log probabilities of the targets of sequence `number`."""
         ids = self.sequences[number]
         logits = self.output(ids)[0]
         if self.encoder:
@@ -50,10 +52,10 @@ class Judge:
         logs = self.logs(number)
         return -logs.mean() if of == "task_loss" else logs.sum()
 
-    # --- weights and gates to differentiate by ---
+    # --- weights and gates, with respect to which gradients are taken ---
 
     def weights(self, layer):
-        """Matrices of queries, keys and values, [heads * d, hidden]."""
+        """The matrices of queries, keys and values, [heads * d, hidden]."""
         modules = fj.modules_of(self.layers[layer], self.kind)
         if "fused" in modules:
             return [modules["fused"].weight] * 3
@@ -69,7 +71,7 @@ class Judge:
 
     @contextlib.contextmanager
     def gated(self, gates):
-        """Multiplies the context of each head by gates[layer]: [heads] or [tokens, heads]."""
+        """Multiplies the context vectors of each head by gates[layer], which is [heads] or [tokens, heads]."""
         hooks = []
         for layer, own in enumerate(self.layers):
             def gate(_, args, own_gates=gates[layer]):
@@ -91,12 +93,12 @@ class Judge:
     # --- metrics, [layers][heads] ---
 
     def spread(self, values):
-        """[layers][heads], with the values of shared weights repeated for each layer that uses them."""
+        """[layers][heads]: repeats the values of ALBERT's shared layer for each of its applications."""
         values = np.asarray(values)
         return values if len(values) == self.applications else np.repeat(values, self.applications, 0)
 
     def norms_of(self, total):
-        """[3][layers][heads] norms of the scalar's gradients with respect to W_q, W_k and W_v."""
+        """[3][layers][heads]: the norms of the gradients of `total` with respect to W_q, W_k and W_v."""
         parameters = [w for layer in self.own_layers() for w in self.weights(layer)]
         unique = list(dict.fromkeys(parameters))
         found = dict(zip(unique, torch.autograd.grad(total, unique)))
@@ -114,7 +116,7 @@ class Judge:
         return sums / len(self.sequences)
 
     def gate_gradients(self, of):
-        """[sequences][layers][heads] gradients of the scalar named `of` with respect to the gates."""
+        """[sequences][layers][heads]: the gradients of the scalar named `of` with respect to the gates."""
         found = []
         for number in range(len(self.sequences)):
             gates = self.gates()
@@ -133,7 +135,7 @@ class Judge:
         return sums / len(self.sequences)
 
     def fisher(self):
-        """Fisher information of the gates, computed for each target alone instead of with random signs."""
+        """The Fisher information of the gates, computed exactly with one backward pass for each target."""
         sums, count = 0, 0
         for number in range(len(self.sequences)):
             gates = self.gates()
@@ -146,7 +148,8 @@ class Judge:
 
     @contextlib.contextmanager
     def attention(self, scales):
-        """Scales the attention probabilities of each call of a layer by scales[call], and collects the results."""
+        """Multiplies the attention probabilities in the i-th call of a layer by scales[i], and collects the products.
+        """
         module = sys.modules[type(self.model).__module__]
         original, seen = module.eager_attention_forward, []
 
@@ -177,7 +180,9 @@ class Judge:
         return p[-1] if position == "last" else p.mean()
 
     def attribution(self, steps, position):
-        """[applications][heads] integral over the scale, as the left Riemann sum over the points k / steps."""
+        """[applications][heads]: integral over the scale from 0 to 1, as the left Riemann sum over the points k /
+        steps.
+        """
         best = np.zeros((self.applications, self.heads))
         for number in range(len(self.sequences)):
             for layer in range(self.applications):

@@ -1,7 +1,8 @@
-"""Weight metrics in float64 from their definitions (resources/manual/metrics.md), with all matrices formed.
+"""Weight metrics computed in float64 by their definitions (resources/manual/metrics.md). All product matrices are
+formed.
 
-A model here is a Shape and a dictionary of arrays by (layer, weight). Arrays have Hugging Face's layout, [out, in], and
-the names of WeightName ("query"); layer -1 stands for weights of no layer.
+A model is a Shape and a dictionary of arrays by (layer, weight). Arrays have Hugging Face's layout [out, in] and the
+names of WeightName, such as "query". Layer -1 stands for weights that belong to no layer.
 """
 
 import dataclasses
@@ -15,7 +16,7 @@ class Layer:
     heads: int
     kv_heads: int
     ffn: int
-    rotary: int = 0      # dimensions of each head that are rotated
+    rotary: int = 0      # number of dimensions of each head that are rotated
     key_bias_counts: bool = True  # False if the softmax cancels the key bias
 
 
@@ -24,15 +25,16 @@ class Shape:
     head_dim: int
     layers: list
     norm_offset: int = 0
-    norms_follow: bool = False  # encoders: norms are behind the sums
+    norms_follow: bool = False  # encoders: norms come after the residual additions
     tied: bool = False          # ALBERT: all layers share their weights
 
 
 def phase_mean(query, key, dims):
-    """Mean of ||sum_h q_h^T R k_h||^2 over independent uniform phases; query, key [heads, headDim, columns].
+    """The mean of ||sum_h q_h^T R k_h||^2 over independent, uniformly distributed rotary phases. query and key are
+    [heads, headDim, columns].
 
-    Each pair contributes a trigonometric polynomial of degree one, whose square four equally spaced phases average
-    exactly; products of different pairs average to zero.
+    Each rotated pair of dimensions contributes a trigonometric polynomial of degree one. The mean of its square over
+    four equally spaced phases equals the mean over all phases. Products of different pairs have mean zero.
     """
     half = dims // 2
     total = 0.0
@@ -48,7 +50,7 @@ def phase_mean(query, key, dims):
 
 
 def norm(query, key, rope_averaged, dims):
-    """||sum_h query_h^T key_h||_F, or its root mean square over rotary phases."""
+    """The Frobenius norm of sum_h query_h^T key_h, or its root mean square over rotary phases."""
     if rope_averaged and dims:
         return float(np.sqrt(phase_mean(query, key, dims)))
     return float(np.sqrt((sum(q.T @ k for q, k in zip(query, key)) ** 2).sum()))
@@ -114,7 +116,9 @@ def magnitudes(tensors, shape, index):
 
 
 def all_metrics(tensors, shape, most_options=4):
-    """One number or one list per layer, by result id; None for a layer without a value."""
+    """All metrics by result id. Each is a list with one number or one list for each layer, or None for a layer without
+    a value.
+    """
     metrics = {}
     options = ["augmented", "fold_norm", "rope_averaged"]
     if (0, "queryNorm") in tensors:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes ablation.json: the rise of the loss when one head, attention, MLP or block of the models of tests/data/forward
-is removed, computed with transformers.
+"""Writes ablation.json: the increase of the loss when one head, attention, MLP or block is removed from a model of
+tests/data/forward, computed with transformers.
 
     python make_ablation.py
 
-Needs torch, transformers (5.x), numpy, and gradient_metrics.json, whose texts, labels and cuts are used. For each
-model: the rise of the mean loss by metric as [layers][heads] or [layers], and "masked": the same for the model without
-the heads in "cut", with null for these. All in float64, with each sequence alone.
+Needs torch, transformers (5.x), numpy, and gradient_metrics.json, from which texts, labels and cuts are taken. For each
+model and metric: the increase of the mean loss as [layers][heads] or [layers]. "masked" has the same for the model
+without the heads in "cut", with null for these heads. Everything is computed in float64 with each sequence alone.
 """
 
 import contextlib

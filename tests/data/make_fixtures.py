@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Writes the small models under tests/data and the values that an independent implementation computes from them.
 
-    python make_fixtures.py                                       all small models, beside this file
+    python make_fixtures.py                                       all small models, to this folder
     python make_fixtures.py --real NAME=PATH [NAME=PATH ...]      expected_NAME.json for real checkpoints
 
-Needs torch, transformers (5.x), safetensors, gguf and numpy. Deterministic. Every parameter is random, norms and biases
-too: a freshly initialised model (biases 0, norms 1) hides mistakes.
+Needs torch, transformers (5.x), safetensors, gguf and numpy. The output is deterministic. All parameters are random,
+including norms and biases, because the usual initial values (biases 0, norms 1) would hide mistakes.
 
-expected.json beside each model:
+Each model has an expected.json beside it with these entries:
     files     paths to open, relative to the folder ("." = the folder itself), each with the model's fingerprint; all
               have the same weights
-    tensors   by layer and weight ("0.query"; layer -1 = of no layer): shape, SHA-256 of the bytes as float32
+    tensors   by layer and weight ("0.query"; layer -1 stands for weights of no layer): shape, and SHA-256 of the
+              elements as float32
     metrics   by result id: one number or one list per layer
 """
 
@@ -47,7 +48,8 @@ ODD = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=6, num_key_v
            intermediate_size=20, vocab_size=17, max_position_embeddings=64)
 ENCODER = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=28, vocab_size=17,
                max_position_embeddings=14, hidden_act="gelu")
-# Two of the six wavelengths (6 to 13,500) lie between the bounds 400 and 3200, so a mistake in the bounds shows.
+# The six wavelengths go from 6 to 13,500 tokens. Two of them lie between 400 and 3200, the bounds of llama3 scaling, so
+# a mistake in these bounds changes the result.
 LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=8.0,
               original_max_position_embeddings=3200)
 
@@ -67,7 +69,7 @@ def as_floats(state):
 
 
 def fingerprint(stored):
-    """The model's fingerprint. stored: (name, shape, bytes) of each tensor as it is in the file."""
+    """The fingerprint of a model. `stored` has (name, shape, bytes) of each tensor as it is in the file."""
     digest = hashlib.sha256()
     for name, shape, data in sorted(stored, key=lambda tensor: tensor[0].encode()):
         digest.update(name.encode() + b"\0" + struct.pack(f"<{1 + len(shape)}q", len(shape), *shape))
@@ -101,7 +103,7 @@ def write_expected(folder, files, weights, shape, judged=None):
 
 
 def shape_of(config, family):
-    """The judge.Shape of a Hugging Face configuration."""
+    """Makes the judge.Shape of a Hugging Face configuration."""
     get = lambda *names, otherwise=None: next((config[n] for n in names if config.get(n) is not None), otherwise)
     heads, hidden = get("num_attention_heads", "n_head"), get("hidden_size", "n_embd")
     head_dim = get("head_dim", otherwise=hidden // heads)
@@ -113,7 +115,7 @@ def shape_of(config, family):
                        encoder, family == "albert")
 
 
-# --- Hugging Face ----------------------------------------------------------------------------------------------------
+# --- models written with transformers --------------------------------------------------------------------------------
 
 def redraw(model, seed):
     generator = torch.Generator().manual_seed(seed)
@@ -126,7 +128,8 @@ def redraw(model, seed):
                 parameter.copy_(0.5 * noise)
             else:
                 parameter.copy_(noise * 1.5 / parameter.shape[-1] ** 0.5)
-            if name.endswith(("q_proj.weight", "query.weight")):  # heads differ in strength
+            # Multiplied row by row, so that heads differ in strength.
+            if name.endswith(("q_proj.weight", "query.weight")):
                 parameter.mul_(torch.linspace(0.2, 2, parameter.shape[0])[:, None])
 
 
@@ -160,7 +163,7 @@ def write_llama(name, shape, dtype, seed, kind=(tf.LlamaConfig, tf.LlamaForCausa
 
 def write_family(folder, model, seed, family=None, dtype=torch.float32, architecture=None, fused=False, rename=None,
                  extra=None, text_config=False):
-    """Writes a tiny model as safetensors, as pytorch_model.bin and, if llama.cpp has the architecture, as GGUF."""
+    """Writes a tiny model as safetensors, as pytorch_model.bin and, if llama.cpp supports the architecture, as GGUF."""
     config, kind = model
     family = family or config.model_type
     model = drawn(config, kind, dtype, seed)
@@ -189,10 +192,10 @@ def write_family(folder, model, seed, family=None, dtype=torch.float32, architec
     write_expected(folder, files, weights, shape, applied)
 
 
-# --- GGUF ------------------------------------------------------------------------------------------------------------
+# --- GGUF files ------------------------------------------------------------------------------------------------------
 
 def encode(values, kind, random):
-    if kind == KINDS.Q6_K:  # gguf-py can only read this type, so the blocks are random
+    if kind == KINDS.Q6_K:  # gguf-py can read but not write this type, so the blocks are random
         blocks = values.size // 256
         raw = random.integers(0, 256, (blocks, 208), np.uint8)
         scale = (0.002 * (1 + random.random((blocks, 1)))).astype(np.float16).view(np.uint8).reshape(blocks, 2)
@@ -205,7 +208,9 @@ def encode(values, kind, random):
 
 
 def storage_kind(values, kind):
-    """As llama.cpp's converter: vectors stay float32, and matrices whose rows do not fill blocks of 256 become Q8_0."""
+    """The type that llama.cpp's converter chooses: vectors stay float32, and matrices whose rows do not fill blocks of
+    256 elements become Q8_0.
+    """
     if values.ndim == 1:
         return KINDS.F32
     if kind == KINDS.Q6_K and values.shape[1] % 256:
@@ -214,14 +219,16 @@ def storage_kind(values, kind):
 
 
 def rope_divisors(config):
-    """llama3 scaling as llama.cpp stores it: the plain frequencies divided by the scaled ones."""
+    """The factors of llama3 scaling as llama.cpp stores them: unscaled frequencies divided by scaled ones."""
     scaled, _ = ROPE_INIT_FUNCTIONS["llama3"](config, "cpu")
     plain = config.rope_parameters["rope_theta"] ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
     return (plain / scaled.double().numpy()).astype(np.float32)
 
 
 def gguf_fields(config, shape, architecture):
-    """Metadata as llama.cpp's converter writes it; the keys lack the architecture's name in front."""
+    """The metadata that llama.cpp's converter writes, by key. The prefix of the keys, the architecture's name, is left
+    out.
+    """
     per_layer = lambda values: values[0] if len(set(values)) == 1 else values
     get = lambda *names, otherwise=None: next((config[n] for n in names if config.get(n) is not None), otherwise)
     epsilon = "attention.layer_norm_rms_epsilon" if "rms_norm_eps" in config else "attention.layer_norm_epsilon"
@@ -285,7 +292,9 @@ def write_llama_gguf(name, weights, settings, kind):
 
 
 def write_deci():
-    """Layers of different shapes: full, no and linear attention, MLPs of several widths and none."""
+    """Writes a model of the "deci" architecture, whose layers have different shapes: full, linear or no attention, and
+    MLPs of several widths or none.
+    """
     hidden, vocab, head_dim = 24, 17, 6
     layers = [judge.Layer(4, 2, 20, head_dim), judge.Layer(0, 0, 12), judge.Layer(4, 0, 28), judge.Layer(4, 4, 0, head_dim)]
     shape = judge.Shape(head_dim, layers)
@@ -308,11 +317,11 @@ def write_deci():
     folder.mkdir(exist_ok=True)
     write_gguf(folder / "model.gguf", "deci", families.gguf_tensors(weights, "deci", shape),
                gguf_fields(settings, shape, "deci"))
-    layers[2].heads = 0  # a linear attention has no heads to score
+    layers[2].heads = 0  # linear attention has no heads with gate-norms
     write_expected(folder, {"model.gguf": fingerprint(stored_gguf(folder / "model.gguf"))}, weights, shape)
 
 
-# --- the models ------------------------------------------------------------------------------------------------------
+# --- the list of models ----------------------------------------------------------------------------------------------
 
 def llama_models():
     mistral = (tf.MistralConfig, tf.MistralForCausalLM)
@@ -339,7 +348,8 @@ def decoders():
     write_family("qwen2", (tf.Qwen2Config(**ODD), tf.Qwen2ForCausalLM), 21, architecture="qwen2")
     write_family("qwen3", (tf.Qwen3Config(**ODD, tie_word_embeddings=True), tf.Qwen3ForCausalLM), 22,
                  architecture="qwen3")
-    # In half precision 1 + w is exact, so the norms of the GGUF file give back the same w.
+    # Gemma's norms multiply by 1 + w, and GGUF files store 1 + w. In bfloat16 models this sum is exact in float32, so w
+    # can be recovered from the GGUF file.
     gemma = ODD | {"num_hidden_layers": 3, "sliding_window": 16, "query_pre_attn_scalar": 6}
     write_family("gemma2", (tf.Gemma2Config(**gemma), tf.Gemma2ForCausalLM), 23, dtype=torch.bfloat16,
                  architecture="gemma2")
@@ -351,7 +361,8 @@ def decoders():
     both = (tf.Gemma3Config(text_config=gemma, vision_config=vision, mm_tokens_per_image=4),
             tf.Gemma3ForConditionalGeneration)
     write_family("gemma3-multimodal", both, 25, dtype=torch.bfloat16, text_config=True)
-    # The order of these prefixes from transformers 4.52 on. Earlier versions and the current one use the reverse order.
+    # From version 4.52 on transformers saved these names with this order of prefixes. Earlier versions and the current
+    # one use the reverse order.
     moved = lambda name: "model." + name.replace("language_model.model.", "language_model.")
     write_family("gemma3-resaved", both, 25, dtype=torch.bfloat16, text_config=True, rename=moved)
     phi = {k: v for k, v in ODD.items() if k != "head_dim"} | {"num_attention_heads": 3,
@@ -395,7 +406,7 @@ def real_model(argument):
                   "hidden_size": field["llama.embedding_length"], "num_hidden_layers": field["llama.block_count"],
                   "intermediate_size": field["llama.feed_forward_length"]}
     metrics = judge.all_metrics(weights, shape_of(config, family), most_options=1)
-    metrics.pop("mag_sp_neuron")  # large
+    metrics.pop("mag_sp_neuron")  # left out because of its size
     (HERE / f"expected_{name}.json").write_text(json.dumps({"metrics": metrics}, indent=1) + "\n")
 
 

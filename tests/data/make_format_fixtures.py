@@ -2,11 +2,11 @@
 """Writes tests/data/formats: small files of every checkpoint format, and what an independent implementation reads from
 them.
 
-    python make_format_fixtures.py            beside this file
-    python make_format_fixtures.py FOLDER     elsewhere
+    python make_format_fixtures.py            writes to this folder
+    python make_format_fixtures.py FOLDER     writes to FOLDER
 
-Needs torch, safetensors, gguf and numpy. Deterministic, except for names in legacy.bin and script.pt that torch makes
-up.
+Needs torch, safetensors, gguf and numpy. The output is deterministic, except for names that torch generates in
+legacy.bin and script.pt.
 
 quants/      random blocks of every quantised type, one after the other in blocks.bin; expected.json has for each type
              their position and the SHA-256 of the float32 values that gguf-py unpacks, with every NaN as 0x7fc00000
@@ -33,10 +33,11 @@ def sha256(array):
 
 # --- quantised blocks ------------------------------------------------------------------------------------------------
 
-# Byte offsets of the float16 scales in a block.
+# Byte offsets of the float16 scales in a block of each type.
 SCALES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108],
           "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0]}
-# In float16: zeros, smallest and largest subnormal, largest numbers, infinities, quiet and signalling NaN, one.
+# Extreme float16 values by their bits: zeros, smallest and largest subnormal numbers, largest numbers, infinities,
+# quiet and signalling NaN; and 1.
 EXTREMES = [0x0000, 0x8000, 0x0001, 0x83FF, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0xFD01, 0x3C00]
 
 
@@ -91,7 +92,7 @@ def raw(tensor):
 def write_plain(folder):
     folder.mkdir(parents=True, exist_ok=True)
     tensors = draw_plain()
-    tensors._metadata = collections.OrderedDict({"": {"version": 1}})  # as state_dict() leaves it
+    tensors._metadata = collections.OrderedDict({"": {"version": 1}})  # the metadata that state_dict() attaches
     types = {kind: name for name, kind in TYPES.items()}
     record = {name: {"type": types[t.dtype], "shape": list(t.shape), "sha256": hashlib.sha256(raw(t)).hexdigest()}
               for name, t in tensors.items()}
@@ -106,14 +107,14 @@ def write_plain(folder):
                 "state_dict": tensors}, folder / "nested.pt")
     torch.save({n: torch.nn.Parameter(t, requires_grad=t.dtype.is_floating_point) for n, t in tensors.items()},
                folder / "parameters.pt")
-    # Each tensor is a view into a longer storage, at an offset.
+    # Each tensor is a view into a longer storage and does not begin at its start.
     views = collections.OrderedDict()
     for name, tensor in tensors.items():
         base = torch.zeros(4 + tensor.numel() + 3, dtype=tensor.dtype)
         views[name] = base[4:4 + tensor.numel()].view(tensor.shape).copy_(tensor)
     torch.save(views, folder / "views.pt")
 
-    # Tensors that safetensors cannot hold: tied ones, and one with strides.
+    # Tensors that safetensors does not support: tied tensors, and one with permuted strides.
     tied = torch.arange(6.0).reshape(2, 3)
     torch.save({"a": tied, "b": tied, "row": tied[1]}, folder / "tied.bin")
     torch.save({"turned": tied.T}, folder / "turned.bin")

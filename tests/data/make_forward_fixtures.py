@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Writes the small models under tests/data/forward, and the values that transformers computes with them.
 
-    python make_forward_fixtures.py [NAME ...]       all, or only the named ones, beside this file
+    python make_forward_fixtures.py [NAME ...]       writes all models, or only the named ones, to this folder
 
-Needs torch, transformers (5.x), safetensors, gguf and numpy. Deterministic. Each folder holds config.json,
-model.safetensors, model.gguf with the same weights if llama.cpp has the architecture, and expected.safetensors:
+Needs torch, transformers (5.x), safetensors, gguf and numpy. The output is deterministic. Each folder holds
+config.json, model.safetensors, model.gguf with the same weights if llama.cpp has the architecture, and
+expected.safetensors:
 
     ids, lengths, types      the batch: [rows, T], [rows], [rows, T]; rows are padded on the right
     hidden.L                 [rows, T, D] input of layer L; the last one is the last layer's output, before a final norm
@@ -14,13 +15,14 @@ model.safetensors, model.gguf with the same weights if llama.cpp has the archite
     S                        the scalar that is differentiated, a weighted sum: of decoders the losses of the tokens, of
                              classifiers the cross-entropy of each row's label, otherwise the norm of each row's pooled
                              vector
-    grad.input.L             [rows, T, D] of S at hidden.L
-    grad.query|key|value.L   [rows, T, H, d] at the outputs of the projections, per query head even if keys are shared
+    grad.input.L             [rows, T, D] gradient of S with respect to hidden.L
+    grad.query|key|value.L   [rows, T, H, d] with respect to the outputs of the projections, for each query head
     grad.context.L           [rows, T, H * d] before the output projection; .attention_output.L after it;
                              .attention_update.L after the norm that follows (Gemma)
     grad.mlp_hidden.L        [rows, T, I] before the down projection; .mlp_output.L after it
-    tap.*                    in some folders: the activations at the places of the gradients
-    kept_heads.L, kept_neurons.L  ragged models: heads and neurons that model.safetensors has; tensors are ragged too
+    tap.*                    in some folders: the activations with respect to which the gradients are taken
+    kept_heads.L, kept_neurons.L  models with cut layers: the heads and neurons that are left; the other tensors are
+                             reduced to these
 
 All values are 0 at padded positions. They are computed in float64 from the float32 weights, then rounded to float32.
 """
@@ -68,7 +70,7 @@ def expected(case, batch, output, total, found):
 
 
 def bend(values, cap):
-    """Share of the values that a softcap changes noticeably."""
+    """The share of the values that a softcap changes noticeably."""
     return (values.abs() > 0.3 * cap).float().mean().item()
 
 
@@ -79,7 +81,7 @@ def columns(heads, head_dim):
 
 
 def without_cut(model, case):
-    """The same model in full shape, with the weights that write to the stream set to 0 for all that is cut."""
+    """The model in its full shape. The columns of W_o and W_down for cut heads and neurons are set to 0."""
     model = copy.deepcopy(model)
     with torch.no_grad():
         for layer, (heads, _, neurons) in zip(model.model.layers, case.keep):
@@ -91,7 +93,9 @@ def without_cut(model, case):
 
 
 def only_kept(tensors, case):
-    """The expected tensors of the cut layers; none for an attention without heads."""
+    """Reduces the expected tensors to the heads and neurons that are kept. A layer without heads has no tensors of
+    attention.
+    """
     for layer, (heads, _, neurons) in enumerate(case.keep):
         picks = {"attention": (1, heads), "grad.context": (2, columns(heads, case.config.head_dim)),
                  "grad.mlp_hidden": (2, neurons)} | {f"grad.{name}": (2, heads) for name in fj.SPLIT}
@@ -108,7 +112,7 @@ def only_kept(tensors, case):
 
 
 def ragged(weights, case):
-    """(weights, shape) of the cut layers."""
+    """Returns (weights, shape) of the model with the cut heads and neurons removed."""
     config, layers, left = case.config, [], {}
     per_key = config.num_attention_heads // config.num_key_value_heads
     for index, (heads, share, neurons) in enumerate(case.keep):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes forward_metrics.json: forward metrics of models of tests/data/forward, computed with transformers and numpy.
+"""Writes forward_metrics.json: forward metrics of the models of tests/data/forward, computed with transformers and
+numpy.
 
     python make_forward_metrics.py
 
-Needs torch, transformers (5.x) and numpy. For each model: "sequences" of token ids, and [layers][cells] by result id.
-Metrics with several lengths have another axis in front; attention patterns are an object with one entry per feature.
+Needs torch, transformers (5.x) and numpy. The file has for each model "sequences", the lists of token ids, and
+[layers][cells] for each result id. A metric with several lengths has them as an additional first axis. The attention
+pattern is an object with one entry for each feature.
 """
 
 import json
@@ -55,7 +57,7 @@ def expected(model, seen):
     for text, named in SINKS.items():
         found["sink_head" + text] = judge.sink_head(seen, model, **named)
         found["sink_layer" + text] = judge.sink_layer(seen, model, **named)
-    if not seen[0].encoder:  # in an encoder, the pass over a text does not contain those over its prefixes
+    if not seen[0].encoder:  # in an encoder, attention over a text's prefix is not part of the attention over the text
         for name in ("sink_head", "sink_layer"):
             found[name + ":lengths=4/8/12"] = [getattr(judge, name)(seen, model, length=n) for n in OVER]
         found["sink_cv:lengths=4/8/12"] = judge.sink_cv(seen, model, OVER)

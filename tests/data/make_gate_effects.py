@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Writes gate_effects.json: gradients of losses with respect to gates, and their Fisher information, by autograd on
-transformers' models.
+"""Writes gate_effects.json: the gradients of losses with respect to gates, and the Fisher information of the gates,
+computed with autograd on models of transformers.
 
     python make_gate_effects.py
 
-Needs torch, transformers (5.x) and numpy. For each model of tests/data/forward: "units" as [kind, layer, head]; and for
-"texts" and "pairs" each: "sequences" of token ids, "labels" of a classifier, "slopes" [units] and "fisher"
-[units][units], both means over single targets without random signs, and "neuron_slopes" and "neuron_fisher"
-[layers][neurons]. The sequences of "pairs" have two tokens and thus one target, for which random signs change nothing.
+Needs torch, transformers (5.x) and numpy. For each model of tests/data/forward, the file has "units" as [kind, layer,
+head], and two sets of texts, "texts" and "pairs". Each set has "sequences" of token ids, "labels" of a classifier,
+"slopes" [units], "fisher" [units][units], and "neuron_slopes" and "neuron_fisher" [layers][neurons]. Slopes and Fisher
+information are means over single targets, computed without random signs. The sequences of "pairs" have two tokens and
+thus one target, for which an estimate with random signs is exact.
 """
 
 import contextlib
@@ -40,7 +41,9 @@ class Judge:
                       for head in (range(self.heads) if kind == "head" else (-1,))]
 
     def places(self, layer):
-        """The modules whose outputs are added to the stream, and the projections that read heads and neurons."""
+        """The modules of a layer whose outputs are added to the residual stream, and the projections of values, heads
+        and neurons.
+        """
         found = fj.modules_of(layer, self.kind)
         around = self.kind.startswith("gemma")
         return {"attention": layer.post_attention_layernorm if around else found["output"],
@@ -70,7 +73,8 @@ class Judge:
             kept["value"] = output
 
         def on_update(module, args, output):
-            own = places["output"].forward(kept["value"])  # without the gates of heads
+            # The bypassed attention update; forward() does not apply the gates of heads.
+            own = places["output"].forward(kept["value"])
             own = own if module is places["output"] else module.forward(own)
             return gate["attention"] * output + gate["bypass"] * own
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes expected_generation.json: texts that transformers generates with a GGUF model of llama's architecture.
+"""Writes expected_generation.json: texts that transformers generates with a GGUF model of the `llama` architecture.
 
     python make_generation.py MODEL.gguf
 
-Needs torch, transformers (5.x), accelerate, gguf and numpy. The weights are dequantised to float32. For each prompt:
-the first 100 tokens by greedy decoding (no stop token, no penalties), and for each the difference of its logit to the
-second largest; if that is small, another implementation may choose another token. For one text: the mean loss per token
-in nats, without the first token.
+Needs torch, transformers (5.x), accelerate, gguf and numpy. The weights are dequantised to float32. For each prompt,
+the file has the first 100 tokens of greedy decoding, without a stop token or penalties. For each token it has the
+difference between its logit and the second largest one: where it is small, another implementation may choose another
+token. For one text, the file has the mean loss in nats of all tokens but the first.
 """
 
 import json
@@ -48,7 +48,9 @@ decoration, or at best a guess that has not yet been tested by a dry summer.
 
 
 def check_weights(model, path):
-    """Compares some matrices with gguf-py's reading, among them those whose rows llama.cpp reorders."""
+    """Checks some matrices against those that gguf-py reads. Among them are the query and key matrices, whose rows
+    llama.cpp reorders.
+    """
     weights, _ = families.read_gguf(path)
     layer = model.model.layers[3]
     for which, ours in (("down", layer.mlp.down_proj), ("query", layer.self_attn.q_proj),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes gradient_metrics.json: gradient metrics of models of tests/data/forward, computed with autograd and numpy.
+"""Writes gradient_metrics.json: gradient metrics of the models of tests/data/forward, computed with autograd and numpy.
 
     python make_gradient_metrics.py
 
@@ -75,7 +75,7 @@ def masked(judge):
         assert all(values[layer][head] == 0 for values in found.values())
     found["head_mask_gradient"] = np.abs(judge.gate_gradients("task_loss")).mean(0)
     for layer, head in judge.cut:
-        found["head_mask_gradient"][layer][head] = 0  # cut heads have no gate
+        found["head_mask_gradient"][layer][head] = 0  # a cut head has no gate
     return {name: numbers(judge.spread(values)) for name, values in found.items()}
 
 

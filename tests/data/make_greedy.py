@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Writes greedy.json: the heads that Greedy-Gnorm cuts from models of tests/data/forward, by a loop that recomputes all
-gradients with autograd after each cut; and gradient_change.json: the change of gradients when a head is cut.
+"""Writes greedy.json: the heads that Greedy-Gnorm cuts from models of tests/data/forward, found by a loop that
+recomputes all gradients with autograd after each cut. Also writes gradient_change.json: the change of gradients when
+a head is cut.
 
     python make_greedy.py
 
-Needs torch, transformers (5.x) and numpy. Texts and labels are those of gradient_metrics.json. The recorded value is
-the mean loss of a token for decoders, and the share of right labels for classifiers. greedy.json has for each model and
-variant "before", the value without a cut, and "cuts", each with its layer, head, score before the step and value after
-the step. gradient_change.json has the head "cut" and for each layer the change of the mean of dF/dW_q over the texts,
-[heads][blocks], where a block is as wide as a head has rows.
+Needs torch, transformers (5.x) and numpy. Texts and labels are those of gradient_metrics.json. The measured value of a
+mask is the mean loss per token for decoders, and the accuracy for classifiers. greedy.json has for each model and
+variant "before", the value of the dense model, and "cuts". Each cut is [layer, head, score before the step, value after
+the step]. gradient_change.json has "cut", the head, and for each layer the change of the mean of dF/dW_q over the texts
+as [heads][blocks]. A block has as many columns as a head has rows.
 """
 
 import json
@@ -57,7 +58,7 @@ def run(model, sequences, labels, inverse=False, per_step=1, protected=(), of=No
 
 
 def in_small(gradient):
-    """[heads, d, hidden] -> [heads, hidden / d]: the mean of each d by d block."""
+    """Reduces [heads, d, hidden] to [heads, hidden / d]: the mean of each block of d rows and d columns."""
     d = gradient.shape[1]
     return torch.stack([piece.mean((1, 2)) for piece in gradient.split(d, 2)], 1).numpy()
 

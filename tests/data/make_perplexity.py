@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes perplexity/: tokenizers of single characters, and perplexities.json, the losses of texts by Python and
-transformers.
+"""Writes perplexity/: tokenizers whose tokens are single characters, and perplexities.json, the losses of texts
+computed with Python and transformers.
 
     python make_perplexity.py [MODEL.gguf wiki.test.raw]
 
 Needs torch, transformers (5.x), tokenizers and numpy; with a GGUF model also accelerate and gguf. The small models of
-forward/ run in float64, the GGUF's dequantised weights in float32. Of wiki.test.raw only sums are written: counts of
-rows, pages, words, bytes and tokens, a digest of the detokenised pages, and losses in nats. Without the two arguments,
-their part of the existing file is kept.
+forward/ run in float64, the dequantised weights of the GGUF model in float32. The file does not contain the text of
+wiki.test.raw, but only counts of rows, pages, words, bytes and tokens, a digest of the detokenised pages, and losses in
+nats. If the script is run without arguments, the values for the real model and text are copied from the existing file.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ FOLDER = HERE / "perplexity"
 ALPHABET = "\n =,.@-()\"':;Nabdehilnorst123\u00b0"
 TOKENIZERS = {"adds-bos": ("<s>", "</s>", True), "has-bos": ("<s>", "</s>", False), "only-eos": (None, "</s>", False)}
 WINDOW, WINDOWS, ROLLING = 256, 8, 512
-CUT = {1: [0, 2]}  # heads of llama-gqa
+CUT = {1: [0, 2]}  # heads of llama-gqa that under_mask() cuts, by layer
 
 SAMPLES = [
     "Plain text stays , as it was .",
@@ -49,7 +49,7 @@ TEXTS = {
     "plain.txt": "he read it on a train\n\n  and so did i , at a desk , 12 or 13 lines.  no hint\nof an end\n",
 }
 
-# model, tokenizer, text, protocol, window, BOS mode (None = the default), most tokens
+# Each case: model, tokenizer, text, protocol, window, BOS mode (None = the default), maximum number of tokens.
 CASES = [
     *[("llama-gqa", "adds-bos", "articles.raw", "token_ppl", 16, bos, None)
       for bos in (None, "tokenizer_default", "first_only", "every_window", "always", "never")],
@@ -118,7 +118,7 @@ def losses(model, inputs):
 # --- splitting texts into windows ------------------------------------------------------------------------------------
 
 def rolling(ids, prefix, most):
-    """(inputs, number of tokens scored at their end) of each window, as lm-eval's harness rolls over a page."""
+    """For each window (inputs, number of tokens at their end that are scored), as lm-eval divides a page."""
     first = min(most, len(ids))
     yield [prefix] + ids[:first], first
     done = first
@@ -130,7 +130,7 @@ def rolling(ids, prefix, most):
 
 
 def token_windows(tokenizer, text, window, bos, most):
-    """(inputs, number of tokens scored at their end) of each window."""
+    """For each window (inputs, number of tokens at their end that are scored)."""
     ids = tokenizer(text).input_ids
     each = bos == "always" and tokenizer.bos_token_id or bos == "every_window" and ids[0] == tokenizer.bos_token_id
     if each or bos == "never":
@@ -157,7 +157,7 @@ def pages_of(text, is_wikitext):
 
 
 def error_of_ratio(nats, weights):
-    """Standard error of sum(nats) / sum(weights) over pages."""
+    """The standard error of sum(nats) / sum(weights), where pages are the independent samples."""
     nats, weights = np.array(nats), np.array(weights, float)
     rest = nats - nats.sum() / weights.sum() * weights
     return math.sqrt((rest ** 2).sum() * len(nats) / (len(nats) - 1)) / weights.sum() if len(nats) > 1 else None
@@ -212,7 +212,7 @@ def small_cases():
 
 
 def under_mask(made, models):
-    """Compares the dense model with one without some heads, on the same windows and pages."""
+    """Compares the dense model with the model without the heads in CUT, on the same windows and pages."""
     found, cut = {"cut": [[layer, heads] for layer, heads in CUT.items()]}, small_model("llama-gqa", CUT)
     text, tokenizer = TEXTS["articles.raw"], made["adds-bos"]
     dense, left = (token_case(model, tokenizer, text, True, 16, "first_only", None)
@@ -259,7 +259,7 @@ def real_cases(path, text_path):
 
 
 def lines_of(record):
-    """JSON text with one line per case."""
+    """JSON text with one line for each case."""
     parts = []
     for name, value in record.items():
         listed = isinstance(value, list)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes pooled.json: how far a mask moves the pooled output of forward/bert-bare, computed with transformers.
+"""Writes pooled.json: the change of the pooled output of forward/bert-bare under a mask, computed with transformers.
 
     python make_pooled.py [MODEL MASK TEXT]
 
-Needs torch and transformers (5.x). Every document of the text is one sequence: a BOS and its characters, by the
-tokenizer perplexity/adds-bos. The model runs in float64. Cut units are set to 0 before the projections that read them.
-With arguments, the same is printed for a checkpoint with its own tokenizer, in sequences of 128 tokens.
+Needs torch and transformers (5.x). Every document of the text is one sequence: BOS and its characters, encoded with the
+tokenizer perplexity/adds-bos. The model runs in float64. The activations of cut units are set to 0 before the
+projections that read them. With arguments, the script prints the same for a checkpoint with its own tokenizer, in
+sequences of 128 tokens.
 """
 
 import json
@@ -72,7 +73,9 @@ def compare(folder, layers, sequences):
 
 
 def sequences_of(tokenizer, text, length):
-    """Splits a text at two or more blank lines into documents, these into sequences; drops rests under 16 tokens."""
+    """Splits a text at two or more blank lines into documents and these into sequences. Last sequences of fewer than 16
+    tokens are dropped.
+    """
     found = []
     for document in [d.strip("\n") for d in re.split(r"\n{3,}", text) if d.strip()]:
         ids = tokenizer.encode(document, add_special_tokens=False).ids

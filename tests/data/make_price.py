@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes price/parameters.json: the number of parameters that masks leave in the small models of forward/.
+"""Writes price/parameters.json: the number of parameters that remain in the small models of forward/ under random
+masks.
 
     python make_price.py
 
-Needs torch and safetensors. Every tensor of a checkpoint is really sliced, and the remaining elements are counted. The
-slices are chosen here by the tensors' names alone, by the rules in analysis/masks/price.h.
+Needs torch and safetensors. Every tensor of a checkpoint is sliced, and the remaining elements are counted. The slices
+are chosen by the names of the tensors, following the rules in analysis/masks/price.h.
 """
 
 import json
@@ -20,7 +21,7 @@ MODELS = ["albert", "bert", "bert-bare", "gemma2", "gemma3", "gpt2", "llama-bias
           "llama-tied", "phi", "qwen2", "qwen3", "roberta"]
 MASKS = 6
 
-ROLES = [  # of tensors in a layer; the first match counts
+ROLES = [  # roles of a layer's tensors by patterns of their names; the first match counts
     ("qkv", r"attn\.c_attn\."), ("q", r"(q_proj|query)\."), ("k", r"(k_proj|key)\."), ("v", r"(v_proj|value)\."),
     ("qk_norm", r"[qk]_norm\."),
     ("attn_sum_norm", r"attention\.(output\.)?LayerNorm\."), ("mlp_sum_norm", r"(full_layer_layer_norm|output\.LayerNorm)\."),
@@ -52,7 +53,7 @@ def rows(kept, dim):
 
 
 def sliced(name, tensor, cut, shape, tensors):
-    """The remaining slice of a layer's tensor, or None."""
+    """The slice of a layer's tensor that remains after the cut, or None."""
     if cut.get("block") == "drop":
         return None
     kind = role(name)

@@ -1,4 +1,4 @@
-"""Writes tests/data/tasks: a few rows of every task format, in each kind of file, with the prompts that lm-eval's
+"""Writes tests/data/tasks: some rows of every task format, in each kind of file, with the prompts that lm-eval's
 templates make of them; and the tokens into which lm-eval splits contexts and continuations.
 
     python make_task_prompts.py
@@ -22,7 +22,8 @@ TASKS = os.path.join(os.path.dirname(lm_eval.__file__), "tasks")
 
 
 class Loader(yaml.SafeLoader):
-    """Reads a task's YAML. Functions are kept as names; this script calls them itself."""
+    """Reads the YAML file of a task. A `!function` is read as its name, because this script calls the functions itself.
+    """
 
 
 Loader.add_constructor("!function", lambda loader, node: node.value)
@@ -41,10 +42,11 @@ def module(path):
 
 
 def rendered(task, doc):
-    """(contexts, choices) from the templates of the task."""
+    """Returns (contexts, choices) that the templates of the task give for a row."""
     choices = task["doc_to_choice"]
     if isinstance(choices, str):
-        choices = doc[choices] if choices in doc else eval(apply_template(choices, doc))  # a Python list as text
+        # The template yields a Python list as text.
+        choices = doc[choices] if choices in doc else eval(apply_template(choices, doc))
     text = task["doc_to_text"]
     context = doc[text] if text in doc else apply_template(text, doc)
     return [context] * len(choices), choices
@@ -164,7 +166,7 @@ FORMATS = [boolq, rte, hellaswag, winogrande, arc, openbookqa, piqa, mmlu, gener
 
 
 class Harness(TemplateLM):
-    """Gives access to lm-eval's tokenisation of contexts and continuations, with a tokenizer file."""
+    """Gives access to lm-eval's tokenisation of contexts and continuations with a tokenizer.json."""
     backend = "causal"
 
     def __init__(self, path, bos):

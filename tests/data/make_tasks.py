@@ -1,8 +1,8 @@
-"""Writes expected_tasks.json: lm-eval's scores of every option in real tasks, with the demo model.
+"""Writes expected_tasks.json: lm-eval's score of every option of real tasks, computed with the demo model.
 
     python make_tasks.py MODEL.gguf TASKS_FOLDER
 
-Needs lm-eval, transformers and gguf; works offline. The output has the line numbers of questions, not their text.
+Needs lm-eval, transformers and gguf; works offline. The file has the line numbers of the questions and not their text.
 """
 import json
 import os
@@ -17,7 +17,7 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 
 MMLU_SUBJECTS = [0, 28]
-MMLU_LINES = 12  # of each subject
+MMLU_LINES = 12  # number of questions from each subject
 
 
 def rows(path):
@@ -26,7 +26,7 @@ def rows(path):
 
 
 def chosen(folder):
-    """name -> (rows, yaml fields, lines in the original file, few-shot rows)"""
+    """Returns name -> (rows, fields of the YAML file, lines in the original file, few-shot rows)."""
     piqa = rows(f"{folder}/piqa/valid.jsonl")
     labels = [int(line) for line in open(f"{folder}/piqa/valid-labels.lst")]
     piqa = [dict(row, label=label) for row, label in zip(piqa, labels)]
@@ -67,7 +67,7 @@ def write_tasks(tasks, folder):
         if shots:
             config |= {"fewshot_split": "dev", "fewshot_config": {"sampler": "first_n"}, "num_fewshot": 5}
         with open(f"{folder}/{name}.yaml", "w") as file:
-            json.dump(config, file)  # JSON is YAML
+            json.dump(config, file)  # every JSON document is also YAML
 
 
 def lambada(model, folder, count=30):

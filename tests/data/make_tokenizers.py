@@ -1,5 +1,6 @@
 """Writes tests/data/tokenizers: small tokenizers of each kind, trained with the original libraries, and the ids that
-these give for random strings. Needs tokenizers and sentencepiece."""
+these libraries give for random strings. Needs tokenizers and sentencepiece.
+"""
 
 import json
 import os
@@ -82,7 +83,7 @@ def unigram():
 
 
 def sentence_piece(folder, kind, **options):
-    os.chdir(folder)  # the model stores the paths of its training, so they must be relative
+    os.chdir(folder)  # the trained model stores the paths of its input, so these must be relative
     with open("text", "w") as file:
         file.write("\n".join(line for text in texts() for line in text.splitlines() if line))
     sentencepiece.SentencePieceTrainer.train(input="text", model_prefix="tokenizer", model_type=kind, minloglevel=2, **options)
@@ -102,7 +103,7 @@ def write_cases(folder, judge, special):
         text = data.decode(errors="replace")
         ids, offsets, decoded = judge.encode(text)
         case = {"bytes": data.hex(), "ids": ids}
-        if special:  # otherwise the libraries decode unknown pieces differently
+        if special:  # otherwise the libraries decode unknown tokens in different ways
             case["decoded"] = decoded
         cases.append(case)
     with open(os.path.join(folder, "cases.json"), "w") as file:

@@ -1,7 +1,7 @@
-"""Deliberate mistakes in transformers: biases, norms, activations, blocks, embeddings, heads.
+"""Deliberate mistakes in transformers models: in biases, norms, activations, blocks, embeddings and heads.
 
-Each is a context manager that takes a copy of the model and the batch. It is registered with the names of the fixtures
-in which it must show.
+Each mistake is a context manager that is called with a copy of the model and the batch. It is registered with the names
+of the fixtures whose outputs must change.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ def mistake(name, *fixtures):
 
 
 def settled(change):
-    """A mistake that changes the model itself."""
+    """Makes a mistake from a function that changes the parameters or modules of the model."""
     @contextlib.contextmanager
     def applied(model, batch):
         with torch.no_grad():
@@ -35,7 +35,7 @@ def settled(change):
 
 
 def home(model):
-    """The module of transformers that defines the model's class."""
+    """The module of transformers in which the model's class is defined."""
     return sys.modules[type(model).__module__]
 
 

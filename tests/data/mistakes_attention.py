@@ -1,4 +1,4 @@
-"""Deliberate mistakes in transformers: rotary positions, scores, attention masks."""
+"""Deliberate mistakes in transformers models: in rotary positions, attention scores and attention masks."""
 
 import contextlib
 from unittest import mock
@@ -152,7 +152,9 @@ def _(model, _):
 
 
 def attention_with(change):
-    """A mistake that calls change(attention module, arguments by name) before each eager attention."""
+    """Makes a mistake from a function. change(attention module, arguments by name) is called before each eager
+    attention and may change the arguments.
+    """
     @contextlib.contextmanager
     def applied(model, batch):
         original = home(model).eager_attention_forward

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Shows that the forward fixtures reveal mistakes: makes one mistake at a time in transformers and measures how far the
-outputs change.
+"""Checks that the forward fixtures reveal mistakes: makes one mistake at a time in transformers and measures how much
+the outputs change.
 
     python mutations.py
 
 For each mistake and fixture, prints the largest change of the logits (or of the last hidden states, if the model has no
-head) relative to their scale. Fails if a change is below 1e-2, a hundred times the largest tolerance of engine tests.
+head) relative to their scale. Fails if a change is below 1e-2, which is a hundred times the tolerance of the engine's
+tests.
 """
 
 import copy
@@ -15,7 +16,7 @@ import torch
 
 import forward_judge as fj
 import forward_models
-import mistakes_attention  # registers its mistakes
+import mistakes_attention  # the import registers the mistakes
 from mistakes import MISTAKES
 
 ENOUGH = 1e-2

@@ -1,12 +1,12 @@
-"""Writes the ids that the original tokenizers give for random strings, for compare_tokenizer.
+"""Writes the ids that the original tokenizer libraries give for random strings. compare_tokenizer reads the output.
 
     tokenizer_judge.py TOKENIZER OUT [--count N] [--seed N] [--as json|sentencepiece|smollm|gemma|gpt2|qwen2] [--plain]
 
-TOKENIZER is a tokenizer.json, a SentencePiece model, a GGUF file of SmolLM's or Gemma's kind, or a folder with
-vocab.json and merges.txt. The strings have characters of every general category of Unicode, emoji sequences, stacked
-marks, control characters, invalid bytes, code, twenty languages, and the tokenizer's special tokens. Needs tokenizers,
-and for the other kinds sentencepiece or gguf. OUT has for each string its bytes, ids, byte ranges (none if it is not
-UTF-8) and decoded text.
+TOKENIZER is a tokenizer.json, a SentencePiece model, a GGUF file with the tokenizer of SmolLM or Gemma, or a folder
+with vocab.json and merges.txt. The strings have characters of every general category of Unicode, emoji sequences,
+stacked combining marks, control characters, invalid bytes, source code, twenty languages, and the tokenizer's special
+tokens. Needs tokenizers, and for the other kinds sentencepiece or gguf. OUT has for each string its bytes, ids, byte
+ranges (none if it is not valid UTF-8) and decoded text.
 """
 
 import argparse
@@ -133,7 +133,7 @@ class Strings:
         return "".join(pick.choice(simple)() for _ in range(pick.randint(2, 5)))
 
     def __iter__(self):
-        # First the strings that tokenizers most often get wrong, then random ones.
+        # First strings that tokenizers often get wrong, then random ones.
         yield from ["", " ", "  ", "\n", "a", " a", "a ", "\0", "▁", "▁▁a", "Hello world", "\ufffd"]
         yield from LANGUAGES + CODE + EMOJI
         while True:
@@ -165,7 +165,7 @@ class SentencePiece:
 
 
 class Gguf:
-    """The vocabulary in a GGUF file's metadata."""
+    """The tokenizer's fields in the metadata of a GGUF file."""
 
     def __init__(self, path):
         import gguf
@@ -185,7 +185,7 @@ class Gguf:
 
 
 def smollm(path):
-    """SmolLM2's published tokenizer.json, rebuilt from the GGUF file's metadata."""
+    """The published tokenizer of SmolLM2, rebuilt from the metadata of a GGUF file."""
     import tokenizers
     file = Gguf(path)
     merges = [tuple(m.split(" ")) for m in file.texts("tokenizer.ggml.merges")]
@@ -198,8 +198,9 @@ def smollm(path):
 
 
 def gemma(path):
-    """Gemma's tokenizer, converted from SentencePiece BPE as the original library does: merges by score, blanks
-    replaced by a mark, and no blank added in front."""
+    """The tokenizer of Gemma, converted from SentencePiece BPE as the original library does: merges in the order of
+    scores, blanks replaced by "▁", and no blank added at the beginning.
+    """
     import tokenizers
     file = Gguf(path)
     vocab = {t: i for i, t in enumerate(file.tokens)}
@@ -233,7 +234,7 @@ def gpt2(folder):
 
 
 def qwen2(folder):
-    """The tokenizer of Qwen2, from vocab.json and merges.txt, with the special tokens of the chat models."""
+    """The tokenizer of Qwen2 from vocab.json and merges.txt, with the special tokens of the chat models."""
     import tokenizers
     pre = tokenizers.pre_tokenizers
     made = gpt2(folder)
@@ -245,7 +246,9 @@ def qwen2(folder):
 
 
 def from_file(path):
-    """Reads a tokenizer.json. Merges with three blanks, which the original refuses, are split with the vocabulary."""
+    """Reads a tokenizer.json. A merge that contains three blanks is ambiguous and refused by the tokenizers library;
+    the vocabulary shows where to split it.
+    """
     import json
     import tokenizers
     try:

@@ -1,4 +1,4 @@
-"""Speed of the original library on one core, for comparison with benchmark_tokenize.
+"""Measures the speed of the tokenizers library on one core, for comparison with benchmark_tokenize.
 
     python tokenizer_speed.py TOKENIZER.JSON TEXT...
 """

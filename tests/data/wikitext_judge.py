@@ -1,4 +1,4 @@
-"""WikiText as lm-eval's harness reads it, with Python's regular expressions."""
+"""Splitting and detokenisation of WikiText as in lm-eval, with Python's regular expressions."""
 
 import re
 
@@ -22,7 +22,9 @@ def detokenised(page):
 
 
 def rows(lines):
-    """One row per line, as the datasets library reads an open file."""
+    """One row for each line, like the rows of the WikiText dataset in the datasets library. Blank lines become empty
+    rows.
+    """
     return [line if line.strip() else "" for line in lines]
 
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Clang before 16 instantiates constexpr members early, which fails for ATen's std::vector of an incomplete type with
-// GCC's library. Included before everything else, this removes "constexpr" from std::vector; the function of its header
-// that is declared constexpr elsewhere is renamed.
+// A workaround for Clang before version 16 with GCC's standard library. It instantiates constexpr members early, which
+// fails for a std::vector of an incomplete type in ATen. This header must be included first. It removes "constexpr"
+// from std::vector. It also renames __fill_a1 in <vector>, because another header declares this function as constexpr.
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// Passes the files of a folder to a fuzz target, so that any compiler can test the inputs that fuzzing found.
+// Runs a fuzz target on all files of a folder. Inputs that fuzzing found can thus be tested with any compiler.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,7 +34,7 @@ std::vector<std::filesystem::path> filesIn(const char* folder) {
 
 } // namespace
 
-/// corpora READER FOLDER...
+/// corpora READER FOLDER...: runs the fuzz target of a reader on the files of the folders.
 int main(int count, char** arguments) {
     const Target target = count > 1 && targets.contains(arguments[1]) ? targets.at(arguments[1]) : nullptr;
     if (!target)
@@ -44,7 +44,8 @@ int main(int count, char** arguments) {
         for (const auto& path : filesIn(arguments[i])) {
             std::ifstream file(path, std::ios::binary);
             const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-            std::fprintf(stderr, "%s\n", path.filename().c_str()); // the last name is that of a failing file
+            // Printed first, so that the last name is that of the failing file.
+            std::fprintf(stderr, "%s\n", path.filename().c_str());
             target(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
             ++inputs;
         }

@@ -15,7 +15,7 @@
 
 namespace secateur::fuzz {
 
-/// Runs a reader on untrusted bytes. It may refuse them with an Error that has a message; any other failure is a bug.
+/// Runs a reader on untrusted bytes. The reader may throw an Error with a message. Any other failure ends the program.
 template <typename Work>
 int answers(Work work) {
     try {
@@ -36,7 +36,7 @@ inline std::shared_ptr<const MappedFile> fileOf(const char* name, const std::uin
     return MappedFile::inMemory(name, bytesOf(data, size));
 }
 
-/// Reads the first and the last byte of each tensor, and checks the sizes of their shapes.
+/// Reads the first and the last byte of each tensor and checks that no shape has a negative number of elements.
 inline void touch(std::span<const TensorEntry> tensors) {
     volatile unsigned sum = 0;
     for (const TensorEntry& entry : tensors) {
@@ -47,7 +47,7 @@ inline void touch(std::span<const TensorEntry> tensors) {
     }
 }
 
-/// A checkpoint of any tensors, without a description.
+/// A checkpoint made of a list of tensors, without a model description.
 class Bare : public Checkpoint {
 public:
     explicit Bare(std::vector<TensorEntry> tensors)

@@ -12,7 +12,7 @@ using namespace secateur;
 
 namespace {
 
-/// A file in memory and its path.
+/// A file in memory, with a path by which it can be opened.
 struct MemoryFile {
     int descriptor = ::memfd_create("config.json", MFD_CLOEXEC);
     std::string path = "/proc/self/fd/" + std::to_string(descriptor);

@@ -1,4 +1,5 @@
-// Fuzz target: a GGUF file with its metadata, tensor directory, small quantised tensors, and the model it describes.
+// Fuzz target: a GGUF file. Reads its metadata, its list of tensors and small quantised tensors, and describes the
+// model in it.
 
 #include "backends/formats/gguf.h"
 #include "tests/fuzz/fuzz.h"

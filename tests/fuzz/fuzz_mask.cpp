@@ -1,5 +1,5 @@
-// Fuzz target: the JSON of a mask, for a ragged model and for one with tied layers. A mask that can be read is written
-// and read again; both must be equal.
+// Fuzz target: the JSON of a mask, for a model with layers of different shapes and for one with tied layers. A mask
+// that can be read is written and read again; the result must be equal.
 
 #include "backends/session/mask_json.h"
 #include "tests/fuzz/fuzz.h"
@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (text.empty())
             continue;
         record.mask.checkFits(spec);
-        const MaskRecord again = parseMask(text, "again.mask.json", spec, "").record; // an Error counts as a crash here
+        // An Error thrown here counts as a crash.
+        const MaskRecord again = parseMask(text, "again.mask.json", spec, "").record;
         if (again != record || maskJson(again) != text || maskDigest(again.mask) != maskDigest(record.mask))
             std::abort();
     }

@@ -1,4 +1,4 @@
-// Fuzz target: a PyTorch state dict, which is a zip archive with a pickle, or a sequence of pickles.
+// Fuzz target: a PyTorch state dict, either a zip archive with a pickle or a plain sequence of pickles.
 
 #include "backends/formats/pytorch.h"
 #include "tests/fuzz/fuzz.h"

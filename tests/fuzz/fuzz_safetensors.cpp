@@ -1,4 +1,4 @@
-// Fuzz target: a .safetensors file with header and tensors.
+// Fuzz target: a safetensors file. Reads its header and its tensors.
 
 #include "backends/formats/hf_weights.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,5 @@
-// Fuzz target: the last line of a session file, a checksum. Only if it is right, HDF5 reads the bytes in this process.
+// Fuzz target: the last line of a session file, which contains a checksum. Only files with a valid checksum are passed
+// to HDF5.
 
 #include "backends/base/sha256.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,5 @@
-// Fuzz target: a session, read as the program does. Bytes without a checksum are read by HDF5 only in a child process.
+// Fuzz target: a session file, read in the same way as by the program. A file without a checksum is passed to HDF5 in a
+// child process only.
 
 #include "backends/session/session_hdf5.h"
 #include "tests/fuzz/fuzz.h"
@@ -7,7 +8,7 @@ using namespace secateur;
 
 namespace {
 
-/// Checks what the views of an evaluation assume: indices of windows, pages and chosen options are in range.
+/// Checks that indices of windows, pages and chosen options are in range, which the window's views rely on.
 void checkRuns(const Evaluation& evaluation) {
     if (evaluation.text) {
         const Perplexity& run = evaluation.text->perplexity;

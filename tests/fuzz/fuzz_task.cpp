@@ -1,4 +1,4 @@
-// Fuzz target: a row of a task file, read in every format, and HellaSwag's preprocessing of texts.
+// Fuzz target: a row of a task file, read in every format, and the text preprocessing of HellaSwag.
 
 #include "backends/text/task_file.h"
 #include "tests/fuzz/fuzz.h"

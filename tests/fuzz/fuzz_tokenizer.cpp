@@ -1,5 +1,6 @@
-// Fuzz target: a tokenizer.json, a SentencePiece model, a GGUF file's metadata or a vocab.txt; the input's first byte
-// chooses. A tokenizer that opens must encode and decode any text; the end of the input is used as one.
+// Fuzz target: a tokenizer. The first byte of the input selects the format: tokenizer.json, SentencePiece model,
+// metadata of a GGUF file, or vocab.txt. A tokenizer that can be opened must encode and decode any text. The last 64
+// bytes of the input are one of the texts.
 
 #include "backends/formats/gguf.h"
 #include "backends/tokenizers/gguf_tokenizer.h"

@@ -11,7 +11,8 @@ namespace secateur::fuzz {
 using Bytes = std::vector<std::uint8_t>;
 using Random = std::mt19937_64;
 
-/// Damages the bytes once, in a random way: flipped bits, other bytes, large numbers, copied blocks, or a missing end.
+/// Damages the bytes in one random way: flips bits, replaces bytes, writes large numbers, copies a block, or cuts off
+/// the end.
 inline void damage(Bytes& bytes, Random& random) {
     if (bytes.empty())
         return;
@@ -41,7 +42,7 @@ inline void damage(Bytes& bytes, Random& random) {
     }
 }
 
-/// The i-th damaged copy of the seeds; the same for the same i.
+/// The damaged copy with number `i` of one of the seeds. Equal numbers give equal copies.
 inline Bytes damaged(const std::vector<Bytes>& seeds, std::uint64_t i) {
     Random random(i);
     Bytes bytes = seeds[random() % seeds.size()];

@@ -1,8 +1,11 @@
-// survey_session FIRST LAST FILE...: reads the damaged copies FIRST to LAST of sessions with HDF5. libFuzzer, and a
-// process for each copy, are too slow for that. The copies get a valid checksum, so that HDF5 reads them in this
-// process. A child reads them in order until HDF5 crashes or hangs, as version 1.10 does on some damaged files; another
-// child continues after that copy. If the crash was in Secateur's own code, a fresh child reads that copy alone, since
-// HDF5 may have damaged the memory before. A repeated crash ends the survey, and the copy is kept as survey_fault.h5.
+// survey_session FIRST LAST FILE...: reads damaged copies of session files with HDF5, from number FIRST to number LAST.
+// libFuzzer would be too slow, and so would a process for each copy. Each copy gets a valid checksum, because the
+// program passes only files with one to HDF5 in its own process.
+//
+// A child process reads the copies in order until HDF5 crashes or hangs, as version 1.10 does on some damaged files.
+// Another child continues after that copy. If a crash occurs in Secateur's own code, HDF5 may have corrupted the memory
+// before. A new child then reads that copy alone. If it crashes too, the survey ends and the copy is written to
+// survey_fault.h5.
 
 #include "backends/base/sha256.h"
 #include "backends/session/session_hdf5.h"
@@ -37,21 +40,21 @@ struct Counts {
     std::uint64_t refused = 0;
 };
 
-/// Memory that parent and child share; only one of them writes at a time.
+/// Memory shared by the parent and the child. Only one of them writes at a time.
 struct Survey {
     Counts now;
-    Counts sound;                ///< at the last time when the child still opened an undamaged file
-    std::uint64_t carefulTo = 0; ///< up to this copy, an undamaged file is opened after each copy
+    Counts sound;                ///< the counts when the child last opened an undamaged file without an error
+    std::uint64_t carefulTo = 0; ///< up to this copy, an undamaged file is opened after every copy
 };
 
 enum Ending : int { done = 0, hdf5Crashed = 40, hdf5Stalled = 41, ourFault = 42, spoilt = 43 };
 
-/// Whether the signal was raised in HDF5. That is decided by the innermost frame outside this handler and system
-/// libraries.
+/// Whether the signal was raised in HDF5: whether the innermost stack frame outside this handler and the system
+/// libraries belongs to HDF5.
 bool isInHdf5() {
     std::array<void*, 32> frames{};
     const int depth = ::backtrace(frames.data(), static_cast<int>(frames.size()));
-    for (int i = 2; i < depth; ++i) { // 0 and 1: this function and the handler
+    for (int i = 2; i < depth; ++i) { // frames 0 and 1 are this function and the handler
         Dl_info place{};
         if (::dladdr(frames[static_cast<std::size_t>(i)], &place) == 0 || !place.dli_fname)
             continue;
@@ -61,7 +64,7 @@ bool isInHdf5() {
         if (file.find("/lib/") == std::string_view::npos && file.find("linux-vdso") == std::string_view::npos)
             return false;
     }
-    return true; // only HDF5 can destroy the stack, Secateur's code cannot
+    return true; // the stack is unreadable, which only HDF5 can cause
 }
 
 void onSignal(int number) {
@@ -72,7 +75,8 @@ void onSignal(int number) {
 
 void catchSignals() {
     std::array<void*, 4> warm{};
-    ::backtrace(warm.data(), static_cast<int>(warm.size())); // loads the library of backtrace() while memory is intact
+    // The first call of backtrace() loads a library. It is made here, before a damaged file can corrupt the memory.
+    ::backtrace(warm.data(), static_cast<int>(warm.size()));
     static std::array<char, 1 << 16> stack;
     const stack_t own{stack.data(), 0, stack.size()};
     ::sigaltstack(&own, nullptr);
@@ -83,7 +87,7 @@ void catchSignals() {
         ::sigaction(number, &action, nullptr);
 }
 
-/// Limits the CPU time of one copy to 10 ms. An undamaged session of this size takes less than 1 ms.
+/// Limits the CPU time for one copy to 10 ms. An undamaged session of this size takes less than 1 ms.
 void allowTime() {
     const itimerval limit{{0, 0}, {0, 10'000}};
     ::setitimer(ITIMER_VIRTUAL, &limit, nullptr);
@@ -115,13 +119,12 @@ void readOne(Counts& counts, const fuzz::Bytes& bytes) {
 void confine() {
     const rlimit noCore{0, 0};
     ::setrlimit(RLIMIT_CORE, &noCore);
-    const rlimit memory{rlim_t{1} << 30, rlim_t{1} << 30}; // more than any session of kilobytes needs
+    const rlimit memory{rlim_t{1} << 30, rlim_t{1} << 30}; // 1 GiB, more than reading a session of some kilobytes needs
     ::setrlimit(RLIMIT_AS, &memory);
     catchSignals();
 }
 
-/// Ends the child if HDF5 no longer opens an undamaged file. A failure can leave HDF5 in a state in which it refuses
-/// all files.
+/// Ends the child if HDF5 cannot open an undamaged file any more. After some errors HDF5 refuses all files.
 void checkSoundness(Survey& survey, const fuzz::Bytes& undamaged) {
     Counts trial;
     readOne(trial, undamaged);
@@ -130,8 +133,8 @@ void checkSoundness(Survey& survey, const fuzz::Bytes& undamaged) {
     survey.sound = survey.now;
 }
 
-/// Goes back to the last sound state after a child with a broken HDF5. The copies since then are read again, with a
-/// check after each, so that the copy that breaks HDF5 is found.
+/// Returns to the last counts after which HDF5 could still open an undamaged file. The next child reads the copies
+/// since then again and opens an undamaged file after each, to find the copy after which HDF5 fails.
 void goBack(Survey& survey) {
     if (survey.now.next <= survey.carefulTo) {
         survey.sound = survey.now;
@@ -146,7 +149,8 @@ void goBack(Survey& survey) {
     constexpr std::uint64_t often = 100;
     Counts& counts = survey.now;
     while (counts.next <= last) {
-        const std::uint64_t i = counts.next++; // before reading: the next child continues after this copy
+        // Counted before reading, so that after a crash the next child continues with the following copy.
+        const std::uint64_t i = counts.next++;
         allowTime();
         readOne(counts, fuzz::damaged(seeds, i));
         if (i % often == 0 || counts.next <= survey.carefulTo)
@@ -194,7 +198,7 @@ int keepFault(const fuzz::Bytes& bytes, std::uint64_t i) {
 } // namespace
 
 int main(int argumentCount, char** arguments) {
-    constexpr int options = 3; // the program's name, FIRST and LAST
+    constexpr int options = 3; // number of arguments before the files: the program's name, FIRST and LAST
     const std::vector<fuzz::Bytes> seeds = readAll(argumentCount - options, arguments + options);
     if (seeds.empty()) {
         std::fprintf(stderr, "survey_session FIRST LAST FILE...\n");

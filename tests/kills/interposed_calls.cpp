@@ -325,7 +325,7 @@ int fchmod(int file, mode_t mode) noexcept {
     return static_cast<int>(syscall(SYS_fchmod, file, mode));
 }
 
-// Under another C++ name, because `flock` is also the name of a struct.
+// flock() is declared under another C++ name, because `flock` is also the name of a struct.
 int lockWhole(int file, int operation) noexcept __asm__("flock");
 int lockWhole(int file, int operation) noexcept {
     dieIfLast(file);

@@ -5,11 +5,11 @@
 
 namespace secateur::test {
 
-// Replaces write(), rename(), fsync() and similar calls of the C library for this program and all its libraries. They
-// work as before, and calls that create, change, name or lock a file in one folder are counted.
+// Replaces write(), rename(), fsync() and similar functions of the C library in this program and in its libraries. They
+// work as usual. Calls that create, change, rename or lock a file in one chosen folder are counted.
 
-/// From now on counts the calls on files in `folder`. At call number `call`, counted from 1, the process ends as by
-/// kill -9: before the call has any effect, or in the middle of a write(). With 0 it never does.
+/// Starts to count the calls for files in `folder`. At call number `call`, counted from 1, the process is killed with
+/// SIGKILL: before the call has any effect, or in the middle of a write(). With 0 it is never killed.
 void dieAtCall(const std::string& folder, long call);
 long countedCalls();
 
@@ -29,7 +29,7 @@ std::vector<std::string> renamedBeforeSync();
 
 /// Writes one line to standard output with a system call that is not counted.
 void tell(const std::string& line);
-/// Time of the monotonic clock, which all processes share.
+/// The time of the monotonic clock, which is the same for all processes.
 long long nanoseconds();
 
 } // namespace secateur::test

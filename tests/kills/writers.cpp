@@ -1,4 +1,4 @@
-#ifndef Q_MOC_RUN // moc cannot read ATen
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "analysis/base/error.h"
 #include "analysis/figures/figure.h"
 #include "app/window/window_services.h"
@@ -48,7 +48,7 @@ void writeSessionOf(const std::string& folder, int generation) {
     session.view["padding"] = std::string(200'000, static_cast<char>('a' + generation));
     for (MetricResult& result : session.results)
         result.values(0, 0) = generation;
-    // The two ways to write a session: as a new file, and into the existing one.
+    // Even generations write a new session file. Odd ones add to the existing file.
     if (generation % 2 == 0)
         writeSession(session, folder + "/work.h5");
     else
@@ -91,7 +91,7 @@ void runAutosave(const std::string& folder, long call) {
     QObject::connect(&next, &QTimer::timeout, &document, [&] {
         if (++edit > edits) {
             tell("calls " + std::to_string(countedCalls()));
-            _exit(0); // without any cleaning up, as in a crash
+            _exit(0); // ends without any cleanup, as in a crash
         }
         tellOf("edit", edit);
         document.masks()->replaceMask(editedMask(document.spec(), edit), "edit");

@@ -13,35 +13,37 @@
 
 namespace secateur::test {
 
-/// One kind of file that Secateur writes under a fixed name. Its generations have different contents.
+/// A kind of file that Secateur writes again and again under the same name. Each version written is called a
+/// generation, and every generation has different contents.
 struct Writer {
     std::string id;
-    int generations; ///< written by a child process one after the other, after generation 0
-    /// Writes one generation into a folder that holds the one before.
+    int generations; ///< number of generations that a child process writes, after generation 0 exists
+    /// Writes a generation into a folder that contains the previous one.
     std::function<void(const std::string& folder, int generation)> write;
-    /// Opens the files with the program's own readers. @throws Error if they are not whole
+    /// Opens the written files with the product's readers. @throws Error if they are not complete
     std::function<void(const std::string& folder)> open;
 };
 
 const std::vector<Writer>& writers();
 const Writer& writer(const std::string& id);
 
-/// The contents of a file without the times at which it was written; of a session the data in it. @throws Error if it
-/// is not whole
+/// The contents of a file, without the times of writing in it. For a session, the data that it stores. @throws Error if
+/// the file is not complete
 std::string contentOf(const std::string& file);
 
-/// Path of the model that is edited while the autosave writes.
+/// Path of the model whose mask is edited while the autosave runs.
 std::string autosavedModel();
-/// Edit number `edit`. The heads that it cuts encode the number.
+/// The mask after edit number `edit`. The heads that it cuts encode the number.
 PruningMask editedMask(const ModelSpec& spec, int edit);
-/// 17 for "edit 17".
+/// The number in the name of an edit: 17 for "edit 17".
 int numberOf(const std::string& editName);
 
-/// Runs the child process. It prints "begin N TIME", "done N TIME", "edit N TIME" and "died TIME", and "calls N" if it
-/// survives. Times are nanoseconds().
-/// @param arguments the id of a writer or "autosave", the folder, and the number of the call at which to die
+/// Runs the child process. It prints the lines "begin N TIME", "done N TIME", "edit N TIME" and "died TIME", and "calls
+/// N" if it was not killed. Times are those of nanoseconds().
+/// @param arguments the id of a writer or "autosave", the folder, and the number of the call at which to kill the
+/// process
 int writeUntilKilled(const QStringList& arguments);
-/// Opens a session with an autosave beside it, prints "open" or "open elsewhere", and waits until it is killed.
+/// Opens a session that has an autosave file, prints "open" or "open elsewhere", and waits until it is killed.
 int holdSession(const QStringList& arguments);
 
 } // namespace secateur::test

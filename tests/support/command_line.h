@@ -10,7 +10,7 @@
 
 namespace secateur::test {
 
-/// How a run of secateur-cli ended.
+/// Exit status and output of a run of secateur-cli.
 struct Outcome {
     int status;
     QByteArray out;
@@ -18,7 +18,7 @@ struct Outcome {
 
     nlohmann::json json() const { return nlohmann::json::parse(out.toStdString()); }
 
-    /// Whether the fractions that --progress json wrote never fell and ended at 1.
+    /// Whether the fractions written by --progress json never decreased and ended at 1.
     bool toldRisingProgress() const {
         double last = 0;
         for (const QString& line : error.split('\n', Qt::SkipEmptyParts)) {

@@ -8,16 +8,16 @@
 
 namespace secateur::test {
 
-/// Passes every call on to a wrapped runner. Records which layers ran and counts some of the calls.
+/// Forwards every call to another runner. Records the layers that run and counts some of the calls.
 class CountingRunner : public Runner {
 public:
     explicit CountingRunner(const Runner& runner)
         : m_runner(runner) {}
 
-    mutable std::vector<int> layers; ///< the layer of each runLayer() and recordLayer(), in order
+    mutable std::vector<int> layers; ///< the layer of each call of runLayer() and recordLayer(), in order
     mutable int scored = 0;          ///< calls of losses()
     mutable int recorded = 0;        ///< calls of recordLayer()
-    mutable int pulled = 0;          ///< output gradients sent backward through a layer
+    mutable int pulled = 0;          ///< number of gradients propagated backward through a layer
     void forget() { layers.clear(), scored = 0, recorded = 0, pulled = 0; }
     std::set<int> distinct() const { return {layers.begin(), layers.end()}; }
 
@@ -84,7 +84,7 @@ private:
     const Runner& m_runner;
 };
 
-/// A model whose runner counts its calls.
+/// A model whose runner records and counts its calls.
 class CountingModel : public Model {
 public:
     explicit CountingModel(std::shared_ptr<const Model> model)

@@ -6,15 +6,16 @@
 
 namespace secateur::test {
 
-/// Random masks: single heads and neurons, whole sublayers, and whole blocks where the architecture allows it.
+/// Generates random masks. They cut single heads and neurons, whole sublayers, and whole blocks where the architecture
+/// allows it.
 class DrawnMasks {
 public:
     explicit DrawnMasks(const ModelSpec& spec, unsigned seed = 1)
         : m_spec(spec)
         , m_random(seed) {}
 
-    /// A random mask. @param keep share of heads and neurons that stay, apart from whole sublayers and blocks, some of
-    /// which are dropped too
+    /// A random mask. @param keep the probability that a head or neuron is kept. Some whole sublayers and blocks are
+    /// dropped as well.
     PruningMask next(double keep) {
         PruningMask mask(m_spec);
         for (int index = 0; index < m_spec.layerCount(); ++index) {
@@ -38,7 +39,7 @@ private:
         for (std::size_t i = 0; i < kept.size(); ++i)
             kept[i] = chance(keep);
     }
-    /// A bypass with alpha = 0, which has the effect of no attention.
+    /// A bypass with alpha = 0, which is equivalent to dropping the attention.
     static void bypass(LayerMask& layer) {
         layer.attention = AttentionCut::bypassQk;
         layer.alpha = 0;

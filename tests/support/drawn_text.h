@@ -9,8 +9,8 @@
 
 namespace secateur::test {
 
-/// Windows of random token ids. They come from no tokenizer, so losses are to be compared only with other losses of the
-/// same model.
+/// Generates texts of random token ids, divided into windows. The tokens have no meaning, so a loss on them can be
+/// compared only with another loss of the same model.
 class DrawnText {
 public:
     explicit DrawnText(int vocab, unsigned seed = 1)
@@ -24,7 +24,7 @@ public:
         return text;
     }
 
-    /// Pages of one to three windows each.
+    /// A text of `count` pages with one to three windows each.
     ScoredText pages(std::size_t count, int length) {
         ScoredText text{{TextProtocol::wordPpl, BosMode::firstOnly, length}, false, {}, {}, {}};
         for (std::size_t page = 0; page < count; ++page) {
@@ -54,8 +54,8 @@ private:
     std::mt19937 m_random;
 };
 
-/// Random edits as a user makes them: each changes one layer of the mask before; about every eighth starts again from
-/// the full mask.
+/// Generates a sequence of masks like those of a user who edits one layer at a time. Each mask changes one layer of the
+/// previous one. On average every eighth starts again from the mask that cuts nothing.
 class Edits {
 public:
     explicit Edits(const ModelSpec& spec, unsigned seed)

@@ -13,7 +13,7 @@
 
 namespace secateur::test {
 
-/// A small model of tests/data/forward and its batch. The expected numbers beside it are not read.
+/// A small model of tests/data/forward and the batch of its fixture. The expected values of the fixture are not read.
 struct EngineCase {
     QString folder;
     bool plain;
@@ -33,15 +33,15 @@ struct EngineCase {
 
     std::shared_ptr<const Plan> plan(const PruningMask& mask) const { return runner.plan(mask, ComputeType::float32); }
     std::shared_ptr<const Plan> plan() const { return plan(PruningMask(spec)); }
-    /// A plan that cuts `layer` as `cut` says, and with it all layers that share its weights.
+    /// A plan that applies `cut` to `layer` and to all layers that share its weights.
     std::shared_ptr<const Plan> plan(PruningMask mask, int layer, const LayerMask& cut) const {
         mask.setLayer(layer, cut);
         return plan(mask);
     }
 };
 
-/// For each model one row with the vector loops and one with ATen alone (plain). Deci's ragged GGUF file counts as
-/// another model.
+/// Adds two test rows for each model: one with the vector loops and one with ATen operations only (plain). The GGUF
+/// file of deci, whose layers have different shapes, counts as a further model.
 inline void addEngineCases(const std::function<bool(const QString&)>& takes = [](const QString&) { return true; }) {
     QTest::addColumn<QString>("folder");
     QTest::addColumn<QString>("file");
@@ -67,8 +67,8 @@ inline EngineCase engineCase(std::int64_t budget = 0) {
     return {folder, file, plain, budget};
 }
 
-/// The largest difference of two tensors [rows, positions, ..] outside the padding, relative to the largest expected
-/// value there.
+/// The largest difference of two tensors [rows, positions, ..], relative to the largest expected value. Padded
+/// positions are left out.
 inline double apart(const at::Tensor& found, const at::Tensor& expected, const Batch& batch) {
     if (!found.defined() || !expected.defined() || found.sizes() != expected.sizes())
         return std::numeric_limits<double>::infinity();
@@ -94,7 +94,7 @@ inline double apart(const std::vector<at::Tensor>& found, const std::vector<at::
     return worst;
 }
 
-/// The rows of a batch that `rows` names, padded only to the longest of them.
+/// A batch of the given rows, padded to the longest of them.
 inline Batch rowsOf(const Batch& batch, const std::vector<int>& rows) {
     Batch some;
     some.rows = static_cast<int>(rows.size());
@@ -111,7 +111,7 @@ inline Batch rowsOf(const Batch& batch, const std::vector<int>& rows) {
     return some;
 }
 
-/// `length[row]` tokens of each row from `begin[row]` on: the next piece of texts that are continued with a KV cache.
+/// The batch that continues each row of a text in a KV cache: `length[row]` tokens, beginning at position `begin[row]`.
 inline Batch pieceOf(const Batch& batch, const std::vector<int>& begin, const std::vector<int>& length) {
     Batch piece;
     piece.rows = batch.rows;
@@ -126,8 +126,8 @@ inline Batch pieceOf(const Batch& batch, const std::vector<int>& begin, const st
     return piece;
 }
 
-/// Random masks that cut heads and neurons differently in every layer. Some of them cut whole KV groups, all heads of a
-/// layer or all its neurons too.
+/// Generates random masks that cut heads and neurons differently in every layer. Some also cut whole KV groups, all
+/// heads of a layer, or all its neurons.
 class MaskMaker {
 public:
     explicit MaskMaker(const ModelSpec& spec, unsigned seed = 1)

@@ -9,7 +9,7 @@
 
 namespace secateur::test {
 
-/// Cuts `head` in layer 0, drops the MLP of layer 2 and, with `deep`, cuts some neurons.
+/// A mask that cuts `head` of layer 0 and drops the MLP of layer 2. With `deep` it also cuts neurons 3 to 8 of layer 1.
 inline SessionMask drawnMask(const std::string& name, const ModelSpec& spec, std::size_t head, bool deep = false) {
     MaskRecord record{PruningMask(spec), "Ragged é", "sha256:feed", "drawn", {}};
     LayerMask first = record.mask.layer(0);
@@ -29,7 +29,8 @@ inline SessionMask drawnMask(const std::string& name, const ModelSpec& spec, std
     return {name, std::move(digest), std::move(record)};
 }
 
-/// An evaluation on a text of ten windows, stopped after the first `windows`. With wordPpl a page has two windows.
+/// An evaluation that stopped after `windows` of the ten windows of a text. With TextProtocol::wordPpl each page has
+/// two windows.
 inline TextEvaluation drawnRun(TextProtocol protocol, double nats, std::size_t windows) {
     PerplexityRules rules{protocol, BosMode::firstOnly, 16, 160};
     std::vector<WindowLoss> losses;
@@ -98,7 +99,7 @@ inline Evaluation drawnEvaluation(const EvaluatedMask& mask, std::optional<TextE
     return evaluation;
 }
 
-/// Run times measured alternately with those of the dense model.
+/// Adds made-up run times, measured alternately with those of the dense model.
 inline void addDrawnTimes(Evaluation& evaluation) {
     Latency latency;
     latency.rules.promptTokens = 5;
@@ -121,7 +122,7 @@ inline PromptContinuation drawnContinuation(const std::string& prompt, const std
     return {{prompt, 7, {0.5, 0.9, 11}, SpecialText::parsed}, text, {{5, 7, 0}, TextEnd::stopToken}};
 }
 
-/// A session with two masks and evaluations of every kind: the dense model's, an unfinished one, tasks.
+/// A session with two masks and all kinds of evaluations: of the dense model, of the masks, unfinished, and on tasks.
 inline Session evaluatedSession() {
     Session session = raggedSession();
     session.results.resize(1);

@@ -16,7 +16,7 @@
 
 namespace secateur::test {
 
-/// tests/data, which holds the files that make_fixtures.py wrote.
+/// The folder tests/data.
 inline QDir data() {
     return QDir(SECATEUR_TEST_SOURCES);
 }
@@ -28,7 +28,8 @@ inline nlohmann::json readJson(const QString& path) {
     return nlohmann::json::parse(file.readAll().toStdString());
 }
 
-/// One row per layer of the JSON list: an array as it is, a single number as a row of one, null as an empty row.
+/// Converts a JSON list with one item per layer into rows. An array is a row, a single number a row of one value, and
+/// null an empty row.
 inline std::vector<std::vector<double>> rows(const nlohmann::json& values) {
     std::vector<std::vector<double>> rows;
     for (const nlohmann::json& layer : values)
@@ -38,12 +39,12 @@ inline std::vector<std::vector<double>> rows(const nlohmann::json& values) {
     return rows;
 }
 
-/// The folder of real models that tests may read; empty if SECATEUR_TEST_DATA is not set.
+/// The folder of real models and texts for tests; empty if SECATEUR_TEST_DATA is not set.
 inline QString realData() {
     return qEnvironmentVariable("SECATEUR_TEST_DATA");
 }
 
-/// The demo model where scripts/fetch-demo-model.sh puts it; empty if it was not fetched.
+/// The path at which scripts/fetch-demo-model.sh stores the demo model; empty if the model is not there.
 inline QString demoModel() {
     const QString cache = qEnvironmentVariable("XDG_CACHE_HOME", QDir::homePath() + "/.cache");
     const QString path = cache + "/secateur/SmolLM2-135M-Instruct.Q4_1.gguf";

@@ -1,6 +1,6 @@
 #pragma once
 
-// ATen before Qt: tests may see both, product code never does.
+// ATen must be included before Qt.
 #include <ATen/ATen.h>
 
 #include "analysis/session/services.h"
@@ -18,8 +18,8 @@
 
 namespace secateur::test {
 
-/// A small llama-like model of random weights. A test can hold back the weights of any layer, so that a job waits
-/// there.
+/// A small Llama-like model with random weights. A test can block the weights of the later layers, so that a job waits
+/// when it reaches them.
 class FakeModel : public Model {
 public:
     FakeModel(const std::string& path, int layers, const std::string& fingerprint = "sha256:fake") {
@@ -70,7 +70,7 @@ public:
     std::string fingerprint() const override { return m_fingerprint; }
 
     mutable std::atomic<int> layersFree =
-        std::numeric_limits<int>::max(); ///< tensor() waits for layers from this one on
+        std::numeric_limits<int>::max(); ///< tensor() blocks for this layer and all later ones
 
 private:
     ModelCard m_card;
@@ -80,12 +80,12 @@ private:
     std::vector<at::Tensor> m_down;
 };
 
-/// Services for the window that keep the contents of files in memory. Fill `models` and `sessions` before jobs run; the
-/// mutex guards `written`, `masks` and `cached`.
+/// Services for the window that keep all files in memory. Set `models` and `sessions` before a job starts. The mutex
+/// guards `written`, `masks` and `cached`.
 struct FakeServices {
     std::map<std::string, std::shared_ptr<const Model>> models;
     std::map<std::string, Session> sessions;
-    std::atomic<bool> opensSlowly = false; ///< openModel() waits while this is true, and can be cancelled
+    std::atomic<bool> opensSlowly = false; ///< openModel() waits while this is true; the wait can be cancelled
     std::atomic<bool> diskIsFull = false;
     std::mutex mutex;
     std::map<std::string, Session> written;
@@ -95,7 +95,7 @@ struct FakeServices {
     std::atomic<int> readsOfOwner = 0; ///< calls of isSession(), which reads files, on the thread of this object
     std::atomic<bool> cacheIsSlow = false; ///< cachedModels() waits while this is true, and can be cancelled
 
-    /// The returned functions refer to this object, which must outlive them.
+    /// The returned functions refer to this object, so it must outlive them.
     Services services() {
         Services services;
         services.openModel = [this](const std::string& path, const Progress& progress) {
@@ -202,7 +202,7 @@ struct FakeServices {
         return model;
     }
 
-    /// A session of a model described by `card`, with one result of gate_norm_head.
+    /// Adds a session for the model that `card` describes, with one result of gate_norm_head.
     void addSession(const std::string& path, const ModelCard& card, const std::string& fingerprint = "sha256:fake") {
         std::ofstream(path) << "a session";
         Session session;

@@ -13,13 +13,13 @@
 
 namespace secateur::test {
 
-/// The bytes of a number in little-endian order, as in a file.
+/// The bytes of a number in little-endian order.
 template <typename T>
 QByteArray little(T value) {
     return QByteArray(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// A temporary folder for a test's files, deleted at the end of the test.
+/// A temporary folder for the files of a test. It is deleted with this object.
 class Scratch {
 public:
     QString path(const QString& name = {}) const { return name.isEmpty() ? m_folder.path() : m_folder.filePath(name); }
@@ -31,7 +31,7 @@ public:
         return file.fileName().toStdString();
     }
 
-    /// The message of the Error that `work` throws, without this folder's path; "accepted" if it throws none.
+    /// The message of the Error that `work` throws, with the folder's path removed; "accepted" if it throws none.
     template <typename Work>
     QString refusal(Work work) const {
         try {

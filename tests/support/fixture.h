@@ -9,7 +9,8 @@
 
 namespace secateur::test {
 
-/// The folders of tests/data that hold a small model and an expected.json, the values of an independent implementation.
+/// The folders of tests/data that contain a small model and an expected.json, the values computed by an independent
+/// implementation.
 inline QStringList fixtures() {
     QStringList folders;
     for (const QString& folder : data().entryList(QDir::Dirs | QDir::NoDotAndDotDot))
@@ -18,8 +19,8 @@ inline QStringList fixtures() {
     return folders;
 }
 
-/// The paths in such a folder that can be opened as a model: its files, or "." for the folder. All hold the same
-/// weights.
+/// The paths in a fixture folder that can be opened as its model: the files, or "." for the folder itself. All contain
+/// the same weights.
 inline QStringList filesOf(const QString& folder) {
     QStringList files;
     const nlohmann::json expected = readJson(data().filePath(folder + "/expected.json"));
@@ -32,7 +33,7 @@ inline std::shared_ptr<const Model> fixture(const QString& folder, const QString
     return openModel(QDir::cleanPath(data().filePath(folder + "/" + file)).toStdString());
 }
 
-/// The model of a folder of tests/data, opened from the first of its files.
+/// Opens the model of a folder of tests/data from the first of its files.
 inline std::shared_ptr<const Model> fixture(const QString& folder) {
     return fixture(folder, filesOf(folder).front());
 }

@@ -5,7 +5,7 @@
 #include <QByteArrayList>
 #include <QList>
 
-/// Builds the bytes of GGUF files.
+/// Functions that build GGUF files.
 namespace secateur::test::gguf {
 
 enum Type : quint32 { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
@@ -22,7 +22,7 @@ inline QByteArray arrayOf(quint32 type, quint64 count, const QByteArray& values)
     return little<quint32>(type) + little<quint64>(count) + values;
 }
 
-/// The entry of a tensor in the header. As in the format, the fastest dimension comes first.
+/// The directory entry of a tensor. As always in GGUF, `dimensions` begins with the fastest varying one.
 inline QByteArray tensor(const QByteArray& name, const QList<quint64>& dimensions, quint32 type, quint64 offset) {
     QByteArray bytes = text(name) + little<quint32>(static_cast<quint32>(dimensions.size()));
     for (const quint64 size : dimensions)
@@ -30,7 +30,7 @@ inline QByteArray tensor(const QByteArray& name, const QList<quint64>& dimension
     return bytes + little(type) + little(offset);
 }
 
-/// A whole file with 32-byte alignment.
+/// A complete file with an alignment of 32 bytes.
 inline QByteArray fileOf(const QByteArrayList& pairs, const QByteArrayList& tensors, int dataBytes,
                          quint32 version = 3) {
     QByteArray bytes = "GGUF" + little(version) + little<quint64>(static_cast<quint64>(tensors.size())) +
@@ -40,7 +40,7 @@ inline QByteArray fileOf(const QByteArrayList& pairs, const QByteArrayList& tens
     return bytes + QByteArray(dataBytes, '\x01');
 }
 
-/// One file of a split model, with a single tensor.
+/// One file of a split model, which contains a single tensor.
 inline QByteArray partOf(int number, int count, const QByteArray& name, int total) {
     return fileOf({pair("split.no", u16, little(static_cast<quint16>(number))),
                    pair("split.count", u16, little(static_cast<quint16>(count))),

@@ -20,13 +20,13 @@ inline QJsonObject judgedGradients() {
     return QJsonDocument::fromJson(file.readAll()).object();
 }
 
-/// A small model, the sequences of its gradient fixture, and the metric values that PyTorch computed on them.
+/// A small model, the token sequences of its gradient fixture, and the metric values that PyTorch computed on them.
 struct GradientCase {
     QString folder;
     std::shared_ptr<const Model> model;
     std::shared_ptr<const Plan> plan;
     QJsonObject metrics;
-    QJsonObject masked; ///< values under cutMask()
+    QJsonObject masked; ///< metric values under cutMask()
     std::vector<TokenSequence> sequences;
     std::vector<int> labels;
     QJsonArray cut;
@@ -67,8 +67,8 @@ struct GradientCase {
     MetricResult one(const std::string& request) const { return measure(request).front(); }
 };
 
-/// The largest difference of two cells, relative to the largest expected value. NaN in `found` counts as 0, because a
-/// cut head has no value here and a gradient of 0 in the fixture.
+/// The largest difference of two cells, relative to the largest expected value. NaN in `found` is compared as 0: a
+/// metric has no value for a cut head, where the fixture has a gradient of 0.
 inline double apart(const Matrix& found, const QJsonArray& expected) {
     constexpr double infinite = std::numeric_limits<double>::infinity();
     double worst = static_cast<qsizetype>(found.rows()) == expected.size() ? 0 : infinite;
@@ -87,7 +87,8 @@ inline double apart(const Matrix& found, const QJsonArray& expected) {
     return scale > 0 ? worst / scale : worst;
 }
 
-/// The same for two results; infinite if a cell is NaN in only one of them.
+/// The largest difference of two cells, relative to the largest expected value; infinite if a cell is NaN in only one
+/// of the two tables.
 inline double apart(const Matrix& found, const Matrix& expected) {
     double worst = 0;
     double scale = 0;

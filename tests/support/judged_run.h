@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ATen/ATen.h> // before Qt, whose keywords break it
+#include <ATen/ATen.h> // before Qt, whose keyword macros break ATen's headers
 
 #include "analysis/running/batch.h"
 #include "analysis/running/layer_observer.h"
@@ -17,7 +17,7 @@
 
 namespace secateur::test {
 
-/// The expected values that make_forward_fixtures.py wrote for one model and one batch.
+/// The values of one model for one batch, written by make_forward_fixtures.py (expected.safetensors).
 class JudgedRun {
 public:
     explicit JudgedRun(const QString& folder) {
@@ -52,8 +52,8 @@ public:
         return next;
     }
 
-    /// The mask that the expected values were computed with. It keeps everything in layers without a list of kept
-    /// neurons.
+    /// The mask that was applied when the expected values were computed. A layer without a list of kept neurons in the
+    /// file is not cut.
     PruningMask mask(const ModelSpec& spec) const {
         PruningMask mask(spec);
         for (int layer = 0; layer < spec.layerCount(); ++layer) {
@@ -70,8 +70,8 @@ public:
         return mask;
     }
 
-    /// The largest difference to the expected tensor `name` [rows, positions, ..] outside the padding, relative to the
-    /// largest expected value.
+    /// The largest difference from the expected tensor `name` [rows, positions, ..], relative to the largest expected
+    /// value. Padded positions are left out.
     double error(const std::string& name, const at::Tensor& found, int positionsAxis = 1) const {
         const at::Tensor& expected = (*this)[name];
         if (found.sizes() != expected.sizes())
@@ -103,8 +103,8 @@ private:
     Batch m_batch;
 };
 
-/// Assembles the attention maps of each layer, [rows, heads, positions, positions], from the blocks that the engine
-/// hands out.
+/// Collects the blocks of attention probabilities that the engine computes into one map for each layer: [rows, heads,
+/// positions, positions].
 class AttentionKeeper : public LayerObserver {
 public:
     explicit AttentionKeeper(const Batch& batch)
@@ -131,7 +131,7 @@ private:
     const Batch& m_batch;
 };
 
-/// The residual stream of one batch before the first layer and after each layer: X_0 .. X_L.
+/// The residual streams of a batch: X_0 before the first layer, and X_1 to X_L after each layer.
 inline std::vector<at::Tensor> streamsOf(const Runner& runner, const Plan& plan, const Batch& batch,
                                          LayerObserver* observer = nullptr) {
     std::vector<at::Tensor> streams{runner.embed(plan, batch)};

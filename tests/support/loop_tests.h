@@ -29,7 +29,8 @@ inline const float* data(const at::Tensor& x) {
     return x.defined() ? x.data_ptr<float>() : nullptr;
 }
 
-/// The largest difference of a value, relative to its size plus the root mean square of all values.
+/// The largest error of an element. Each error is relative to the size of the element plus the root mean square of all
+/// elements.
 inline double worst(const at::Tensor& is, const at::Tensor& wanted) {
     if (wanted.numel() == 0)
         return 0;
@@ -42,7 +43,7 @@ inline bool sameBits(const at::Tensor& a, const at::Tensor& b) {
     return a.scalar_type() == b.scalar_type() && a.equal(b);
 }
 
-/// One row of test data for each instruction set; add(instructionSet) may add several instead.
+/// Calls `add` for each instruction set. It must add one or more test rows for it.
 template <typename Add>
 void addInstructionSets(const Add& add) {
     QTest::addColumn<QString>("instructionSet");

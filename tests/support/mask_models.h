@@ -4,7 +4,8 @@
 
 namespace secateur::test {
 
-/// Four layers: three heads, two heads on one KV group, a linear attention without heads, and a bypassed attention.
+/// A model of four layers of different shapes: three heads; two heads in one KV group; linear attention without heads;
+/// and four heads in two KV groups.
 inline ModelSpec raggedSpec() {
     ModelSpec spec;
     spec.architecture = "llama";
@@ -24,7 +25,8 @@ inline ModelSpec raggedSpec() {
     return spec;
 }
 
-/// Six layers with the weights of two: layers 0, 2 and 4 share theirs, as do 1, 3 and 5.
+/// A model of six layers that stores the weights of two. Layers 0, 2 and 4 share their weights, and so do layers 1, 3
+/// and 5.
 inline ModelSpec tiedSpec() {
     ModelSpec spec;
     spec.architecture = "albert";

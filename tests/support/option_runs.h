@@ -14,7 +14,7 @@ namespace secateur::test {
 using Questions = std::vector<std::vector<OptionTokens>>;
 using Scores = std::vector<std::vector<OptionScore>>;
 
-/// A model under a plan that scores the options of questions, either all together or one by one.
+/// A model with a plan. It scores the options of questions, either all together or one by one.
 struct OptionRuns {
     std::shared_ptr<const Model> model;
     std::shared_ptr<const Plan> plan;
@@ -28,7 +28,7 @@ struct OptionRuns {
     Scores scored(const Questions& questions, std::int64_t batchTokens = 4096) const {
         return scoreOptions(*model, *plan, questions, batchTokens);
     }
-    /// Scores one option with a single pass over all its tokens: no batch, no shared prefix, no cache.
+    /// Scores an option with a single pass over all its tokens, without batching, shared prefixes or a KV cache.
     OptionScore alone(const OptionTokens& option) const {
         const std::vector<int> inputs(option.ids.begin(), option.ids.end() - 1);
         const Batch batch{1, static_cast<int>(inputs.size()), inputs, {}, {}, {}};
@@ -56,7 +56,7 @@ struct OptionRuns {
     }
 };
 
-/// The largest difference of two log probabilities; infinite if an option is greedy in only one of the two.
+/// The largest difference of two log probabilities; infinite if an option is greedy in only one of the two lists.
 inline double apart(const Scores& found, const Scores& expected) {
     double worst = found.size() == expected.size() ? 0 : std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i)

@@ -15,7 +15,8 @@
 
 namespace secateur::test {
 
-/// The largest relative difference of the losses, in total and per window; infinite if the windows are not the same.
+/// Compares the total loss and the loss of each window of two runs. Returns the largest relative difference; infinite
+/// if the runs have different windows or numbers of tokens.
 inline double apart(const Perplexity& found, const Perplexity& expected) {
     if (found.windows.size() != expected.windows.size() || found.tokens != expected.tokens)
         return std::numeric_limits<double>::infinity();
@@ -30,7 +31,7 @@ inline double apart(const Perplexity& found, const Perplexity& expected) {
     return worst;
 }
 
-/// `mask` with one more head cut.
+/// `mask` with head `head` of layer `index` cut as well.
 inline PruningMask cut(PruningMask mask, int index, std::size_t head) {
     LayerMask layer = mask.layer(index);
     layer.heads.at(head) = false;
@@ -38,7 +39,7 @@ inline PruningMask cut(PruningMask mask, int index, std::size_t head) {
     return mask;
 }
 
-/// The windows of `later` that `earlier` does not have.
+/// The part of the run `later` on the windows that the run `earlier` does not have.
 inline Perplexity without(const ScoredText& text, const Perplexity& later, const Perplexity& earlier) {
     std::vector<WindowLoss> losses(text.windows.sequences.size());
     for (const WindowLoss& loss : later.windows)
@@ -48,7 +49,7 @@ inline Perplexity without(const ScoredText& text, const Perplexity& later, const
     return perplexityOf(text, losses);
 }
 
-/// Requests a stop at the report with this number, counted from 1.
+/// A Progress that requests a stop at report number `report`, counted from 1.
 inline Progress stoppedAt(int report, std::stop_source& stop) {
     return Progress(
         [left = std::make_shared<int>(report), &stop](double, std::string_view) {

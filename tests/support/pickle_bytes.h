@@ -2,7 +2,7 @@
 
 #include "tests/support/zip.h"
 
-/// Builds pickles of state dicts, opcode by opcode.
+/// Functions that build pickles of state dicts from single opcodes.
 namespace secateur::test::pickle {
 
 inline QByteArray text(const QByteArray& value) {
@@ -29,7 +29,8 @@ inline QByteArray dictionary(const QByteArray& items) {
     return "\x80\x02}(" + items + "u.";
 }
 
-/// An archive with the tensor data of two float32 values. `pickle` is its data.pkl.
+/// A zip archive as torch.save writes it, with `pickle` as its data.pkl and the bytes `numbers` as its only storage, of
+/// two float32 values.
 inline QByteArray fileOf(const QByteArray& pickle, const QByteArray& numbers = QByteArray(8, '\1')) {
     return zipOf({{"archive/data.pkl", pickle}, {"archive/data/0", numbers}});
 }

@@ -15,7 +15,7 @@
 
 namespace secateur::test {
 
-/// Length of the last line of a session file, which holds its checksum.
+/// The length of the last line of a session file, which contains the checksum.
 inline constexpr int sealBytes = 82;
 inline constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
@@ -32,7 +32,8 @@ inline MetricResult result(const char* request, const ModelSpec& spec, double fi
     return made;
 }
 
-/// Three different layers, in which every field of the description differs from its default somewhere.
+/// A model of three layers with different shapes. Every field of the description differs from its default in at least
+/// one layer.
 inline ModelCard raggedModel() {
     ModelCard card{"models/Ragged é",  "gguf", "Ragged é", {}, 12'345'678'901, 9'876, "Q4_1", "gpt2", "sha256:feed",
                    {"first", "second"}};
@@ -92,7 +93,7 @@ inline std::span<const std::byte> bytesOf(const QByteArray& bytes) {
     return std::as_bytes(std::span(bytes.data(), static_cast<std::size_t>(bytes.size())));
 }
 
-/// Lets `work` change the HDF5 contents of a session file, and writes them back without a new checksum line.
+/// Calls `work` to change the HDF5 contents of a session file. The changed file has no checksum line.
 inline void change(const std::string& path, const std::function<void(const hdf5::Handle&)>& work) {
     const hdf5::Handle file = hdf5::openImage(bytesOf(contents(path)));
     work(file);

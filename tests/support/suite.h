@@ -8,7 +8,7 @@ namespace secateur::test {
 
 using RunSuite = int (*)(int count, char** values);
 
-/// The suites of this test program by name: that of the file, tst_NAME.cpp.
+/// All suites of this test program. The name of a suite is NAME for the file tst_NAME.cpp.
 inline std::map<std::string, RunSuite>& suites() {
     static std::map<std::string, RunSuite> all;
     return all;
@@ -23,7 +23,8 @@ struct SuiteRegistration {
 
 } // namespace secateur::test
 
-/// Adds a test class as a suite of its program. Each suite runs as a process of its own: tests_backends gguf [options]
+/// Registers a test class as a suite of its program. One run of the program executes one suite: tests_backends gguf
+/// [options]
 #define SECATEUR_SUITE(Class)                                                                                           \
     namespace {                                                                                                        \
     const secateur::test::SuiteRegistration registrationOf##Class(__FILE__, [](int count, char** values) {             \

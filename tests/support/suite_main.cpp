@@ -1,4 +1,4 @@
-// Runs one suite of a test program: PROGRAM SUITE [Qt Test's options]. Without arguments it lists the suites.
+// Runs one suite of a test program: PROGRAM SUITE [options of Qt Test]. Without arguments it lists the suites.
 
 #include "tests/support/suite.h"
 
@@ -28,7 +28,7 @@ int main(int count, char** values) {
 #else
     QCoreApplication application(count, values);
 #endif
-    // Settings are stored under this name. Suites that run at the same time must not share them.
+    // Qt stores settings under this name. Every suite has a name of its own, because suites run at the same time.
     QCoreApplication::setApplicationName("tst_" + QString::fromStdString(found->first));
     std::vector<char*> arguments(values, values + count);
     arguments.erase(arguments.begin() + 1);

@@ -6,15 +6,15 @@
 
 namespace secateur::test {
 
-/// Seconds that the parts of a pass take on the simulated clock.
+/// The simulated duration in seconds of each part of a forward pass.
 struct PartSeconds {
     double embedding = 0.5;
     double lmHead = 0.25;
-    double attention = 2; ///< of layer 0; one second more in each further layer
-    double mlp = 8;       ///< likewise
+    double attention = 2; ///< of layer 0; each further layer takes one second more
+    double mlp = 8;       ///< of layer 0; each further layer takes one second more
 };
 
-/// Runs a model and advances a simulated clock by the seconds in `parts`. Records the plan of each pass.
+/// Runs a model and advances a simulated clock by the durations in `parts`. Records the plan of each pass.
 class TimedRunner : public CountingRunner {
 public:
     explicit TimedRunner(const Runner& runner)
@@ -22,7 +22,7 @@ public:
 
     PartSeconds parts;
     mutable double now = 1000;
-    mutable std::vector<const Plan*> passes; ///< the plan of each embed()
+    mutable std::vector<const Plan*> passes; ///< the plan of each call of embed()
     mutable int watched = 0;                 ///< calls of runLayer() with an observer
 
     at::Tensor embed(const Plan& plan, const Batch& batch) const override {
@@ -42,8 +42,8 @@ public:
     }
 
 private:
-    /// Advances the clock when a layer's attention is done and again when its MLP is done. Only then passes the values
-    /// on to the wrapped observer, which therefore reads the new time.
+    /// Advances the clock when the attention of a layer is done, and again when its MLP is done. It then passes the
+    /// activation on to the wrapped observer, which reads the new time.
     class Mover : public LayerObserver {
     public:
         Mover(const TimedRunner& runner, LayerObserver* inner)

@@ -11,7 +11,7 @@
 
 namespace secateur::test {
 
-/// A model in memory with equal layers and only the tensors that a test sets.
+/// A model in memory whose layers all have the same shape. It has only the tensors that a test sets.
 class TinyModel : public Model {
 public:
     TinyModel(const LayerSpec& layer, int hidden, std::size_t layers = 1) {

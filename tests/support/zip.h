@@ -8,7 +8,8 @@
 
 namespace secateur::test {
 
-/// A file of an archive. `size`, `offset`, `flags` and `localName` override what the archive would state.
+/// One file for zipOf(). `size`, `offset`, `flags` and `localName` are written to the archive instead of the true
+/// values, to make invalid archives.
 struct ZipFile {
     QByteArray name;
     QByteArray bytes;
@@ -19,8 +20,8 @@ struct ZipFile {
     QByteArray localName = {};
 };
 
-/// An uncompressed archive of these files.
-/// @param large writes all numbers in 64 bits (ZIP64), as archives beyond 4 GB do
+/// A zip archive of `files`, without compression.
+/// @param large writes all sizes and offsets as 64-bit numbers (ZIP64), as archives over 4 GB do
 inline QByteArray zipOf(const QList<ZipFile>& files, bool large = false) {
     QByteArray archive;
     QByteArray directory;
@@ -30,7 +31,7 @@ inline QByteArray zipOf(const QList<ZipFile>& files, bool large = false) {
         const auto offset = file.offset.value_or(static_cast<quint32>(archive.size()));
         const QByteArray nothing = little<quint32>(0);
         const QByteArray saturated = little<quint32>(0xffffffff);
-        const QByteArray sizes = nothing + nothing + little(size) + little(size); // time, checksum, and the two sizes
+        const QByteArray sizes = nothing + nothing + little(size) + little(size); // time, checksum and the two sizes
         const QByteArray numbers = little<quint64>(size) + little<quint64>(size) + little<quint64>(offset);
         const QByteArray extra = large ? little<quint16>(1) + little<quint16>(24) + numbers : QByteArray();
         const auto lengthOf = [](const QByteArray& bytes) { return little(static_cast<quint16>(bytes.size())); };

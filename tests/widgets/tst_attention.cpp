@@ -1,5 +1,5 @@
-// Attention maps of one prompt: computation, thumbnails, drawing, and the view in the window.
-#ifndef Q_MOC_RUN // moc cannot read ATen
+// Attention maps of a prompt: their computation, thumbnails and drawing, and the attention view of the window.
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include <ATen/ATen.h>
 
 #include "analysis/running/attention_reader.h"
@@ -58,7 +58,7 @@ Batch batchOf(const std::vector<int>& ids) {
     return batch;
 }
 
-/// A view on a document with a small model, whose tokenizer makes each letter of the prompt a token.
+/// An attention view on a document with a small model. The tokenizer makes a token of each character of the prompt.
 struct Bench {
     Bench()
         : document(services(), &jobs)
@@ -175,7 +175,7 @@ void TestAttention::thumbnailsKeepTheLargest() {
     const auto opened = model("llama-gqa");
     const std::vector<int> ids = drawnTokens(opened->spec(), promptTokens);
     AttentionRules rules;
-    rules.thumbnailSide = 6; // for 17 tokens: 3 in a cell, 2 in the last
+    rules.thumbnailSide = 6; // 17 tokens are divided into 6 cells: five of 3 tokens and one of 2
     const AttentionReader reader(opened, PruningMask(opened->spec()), ids, rules);
     const LayerAttention found = reader.layer(1, 2);
     const AttentionThumbnail& small = found.thumbnails.at(2);
@@ -323,7 +323,7 @@ void TestAttention::viewShowsTheActiveHead() {
     bench.view.show();
     QTRY_VERIFY(bench.shows({0, 0}));
     bench.selection.select({{1, 2}}, Selection::Mode::replace, HeadId{1, 2});
-    QVERIFY(!bench.view.plot()->map()); // the old head's map is no longer shown
+    QVERIFY(!bench.view.plot()->map()); // the map of head L0.H0 is no longer shown
     QTRY_VERIFY(bench.shows({1, 2}));
     QVERIFY(bench.view.run()->isRead(0) && bench.view.run()->isRead(1));
     QSignalSpy told(&bench.view, &AttentionView::hoverText);
@@ -376,7 +376,7 @@ void TestAttention::maskChangesTheMaps() {
     const float before = bench.view.plot()->map()->at(5, 2);
     LayerMask cut = bench.document.masks()->mask().layer(0);
     bench.document.masks()->setHeadsCut({{0, 0}, {0, 1}}, true);
-    QCOMPARE(bench.view.plot()->map()->at(5, 2), before); // dense until Masked is chosen
+    QCOMPARE(bench.view.plot()->map()->at(5, 2), before); // the map of the dense model is shown until Masked is chosen
     bench.view.run()->setMasked(true);
     QTRY_VERIFY(bench.shows({1, 0}));
     QVERIFY(bench.view.plot()->map()->at(5, 2) != before);
@@ -416,7 +416,7 @@ void TestAttention::thumbnailsHaveTheSizeThatIsWanted() {
     QCOMPARE(sheet.cellRect({1, 1}).width(), 40);
     for (const HeadId head : {HeadId{0, 0}, HeadId{1, 1}})
         QCOMPARE(sheet.headAt(QRectF(sheet.cellRect(head)).center()), std::optional(head));
-    QVERIFY(!sheet.headAt(sheet.cellRect({0, 0}).bottomRight() + QPoint(2, 2))); // the gap between the cells
+    QVERIFY(!sheet.headAt(sheet.cellRect({0, 0}).bottomRight() + QPoint(2, 2))); // between the cells of two heads
     QVERIFY(!sheet.headAt({1, 1}));
     for (const HeadId head : {HeadId{0, 0}, HeadId{0, 1}})
         QCOMPARE(bench.view.strip()->headAt(QRectF(bench.view.strip()->cellRect(head)).center()), std::optional(head));

@@ -1,4 +1,4 @@
-#ifndef Q_MOC_RUN // moc cannot read ATen
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/fake_services.h"
 #endif
 
@@ -26,7 +26,8 @@ using namespace secateur::test;
 
 namespace {
 
-/// A document whose session files are empty: FakeServices keeps their contents in memory.
+/// A document with FakeServices, which keep the contents of files in memory. Session files on the disk are therefore
+/// empty.
 struct Bench {
     QTemporaryDir folder;
     FakeServices fake;
@@ -86,7 +87,7 @@ void TestAutosave::aChangeIsWrittenWithinASecond() {
     Autosave autosave(&bench.document, bench.state());
     QElapsedTimer since;
     since.start();
-    for (int head = 0; head < 3; ++head) { // continuous editing does not postpone the autosave
+    for (int head = 0; head < 3; ++head) { // the autosave is not postponed while edits continue
         bench.cut({0, head});
         QTest::qWait(250);
     }
@@ -97,7 +98,7 @@ void TestAutosave::aChangeIsWrittenWithinASecond() {
     const Session& kept = bench.fake.sessions.at((bench.state() + "/" + bench.autosaved().first()).toStdString());
     QCOMPARE(kept.masks.size(), std::size_t{1});
     QVERIFY(!kept.masks.front().record.mask.layer(0).heads[0]);
-    QVERIFY(kept.results.empty()); // not saved, because measuring them again takes little time
+    QVERIFY(kept.results.empty()); // results are not autosaved, because measuring them again takes little time
 }
 
 void TestAutosave::otherThreadsDoNotHoldItUp() {
@@ -173,7 +174,8 @@ void TestAutosave::whatACrashLeftComesBack() {
         left = bench.state() + "/" + bench.autosaved().first();
         QVERIFY(QFile::copy(left, left + ".kept"));
     }
-    QVERIFY(QFile::rename(left + ".kept", left)); // as after a crash, which leaves the file behind
+    // Puts the file back, as if the program had crashed and not removed it.
+    QVERIFY(QFile::rename(left + ".kept", left));
     bench.document.files()->open(QString::fromStdString(bench.path("small.gguf")));
     bench.settle();
     QVERIFY(bench.document.masks()->mask().keepsAll());
@@ -190,8 +192,8 @@ void TestAutosave::whatACrashLeftComesBack() {
     QVERIFY(bench.document.isModified());
     QVERIFY(bench.document.sessionPath().isEmpty());
     QVERIFY(bench.document.model());
-    QTRY_VERIFY(!QFile::exists(left));     // so it is not offered again
-    QCOMPARE(bench.autosaved().size(), 1); // the recovered mask is autosaved in turn
+    QTRY_VERIFY(!QFile::exists(left));     // the recovered file is removed, so it is not offered again
+    QCOMPARE(bench.autosaved().size(), 1); // the recovered mask is autosaved to a new file
 }
 
 void TestAutosave::aRunningProgramsFileIsNotOffered() {

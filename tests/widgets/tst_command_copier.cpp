@@ -1,5 +1,5 @@
-// "Copy as command line": the copied commands run in a shell and give the results that the window shows.
-#ifndef Q_MOC_RUN // moc cannot read ATen
+// "Copy as command line": the copied commands must run in a shell and give the results that the window shows.
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/command_line.h"
 #include "tests/support/files.h"
 
@@ -61,7 +61,7 @@ Services services() {
     return services;
 }
 
-/// Runs copied commands in a shell, in `folder`.
+/// Runs commands in a shell with `folder` as working directory.
 Outcome inShell(const QString& commands, const QString& folder) {
     QProcess shell;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
@@ -117,14 +117,15 @@ struct Bench {
         return QGuiApplication::clipboard()->text();
     }
     Json run(const QString& commands) { return inShell(commands + " --json", folder.path()).json(); }
-    /// The mask that copied commands write.
+    /// Runs commands that write mask.mask.json, and returns this mask.
     PruningMask made(const QString& commands) {
         const Outcome outcome = inShell(commands, folder.path());
         if (outcome.status != 0)
             qFatal("%s: %s", qPrintable(commands), qPrintable(outcome.error));
         return readMask(folder.path("cut.mask.json").toStdString(), document.spec(), {}).record.mask;
     }
-    /// Whether the copied command makes the current mask again, which a strategy had made.
+    /// Copies the command for the current mask, which was made by a strategy. Returns whether the command makes the
+    /// same mask.
     bool isMadeAgain() {
         copier.copyMask();
         const QString commands = text();
@@ -272,7 +273,7 @@ void TestCommandCopier::handMadeMasksAreShownFromWhereThePersonPutsThem() {
     QCOMPARE(bench.copied.front().back().toString(),
              QString("The mask was written to %1.").arg(bench.folder.path("of mine.json")));
     QCOMPARE(bench.run(bench.text()).at("removed").at("heads").get<int>(), 2);
-    // The file is known now, so no place is asked for again.
+    // The mask now has a file, so copying again does not ask where to write it.
     bench.copier.copyMask();
     QVERIFY(bench.text().contains("of mine.json"));
     QCOMPARE(placeWanted.size(), 1);

@@ -1,4 +1,4 @@
-#ifndef Q_MOC_RUN // moc cannot read ATen
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/fake_services.h"
 #endif
 
@@ -26,7 +26,8 @@ using namespace secateur::test;
 
 namespace {
 
-/// Results of metrics on a text, with values that show on which text and mask they were measured.
+/// Replaces the measurement of metrics by constant values. The value tells on which text and under which mask it was
+/// "measured".
 std::vector<MetricResult> measured(const Model& model, std::span<const MetricRequest> requests,
                                    const MeasureChoice& choice) {
     std::vector<MetricResult> results;
@@ -69,7 +70,7 @@ struct Bench {
     }
     void settle() {
         QTRY_VERIFY(jobs.isIdle());
-        QTest::qWait(40); // one frame
+        QTest::qWait(40); // long enough for a frame to be drawn
     }
     double value(const std::string& key) const { return document.measurements()->result(key)->values(0, 0); }
 
@@ -95,7 +96,7 @@ private slots:
         const std::vector<std::string> others = bench.document.measurements()->otherKeys("sink_layer");
         QCOMPARE(others.size(), 1U);
         QCOMPARE(bench.value(others[0]), 1.0);
-        QCOMPARE(bench.comparison.choices().size(), 2U); // either of the two results
+        QCOMPARE(bench.comparison.choices().size(), 2U); // the results on both texts can be chosen
         bench.comparison.compareWith(parseResultKey(others[0]).key);
         QCOMPARE(bench.value(bench.comparison.keyOf("sink_layer")), 2.0);
         bench.comparison.show(Comparison::Shown::b);
@@ -104,7 +105,8 @@ private slots:
         QCOMPARE(bench.value(bench.comparison.keyOf("sink_layer")), 3.0);
         bench.comparison.show(Comparison::Shown::both);
         QCOMPARE(bench.comparison.keysOf("sink_layer").size(), 2U);
-        QCOMPARE(bench.comparison.keyOf("gate_norm"), "gate_norm"); // has a single result to show
+        // It has only one result, so it is shown instead of both.
+        QCOMPARE(bench.comparison.keyOf("gate_norm"), "gate_norm");
     }
 
     void chosenLatestIsComparedWithTheOneBefore() {
@@ -166,7 +168,8 @@ private slots:
         QTRY_VERIFY(bench.comparison.reference());
         bench.settle();
         QVERIFY(bench.document.measurements()->result("gate_norm@reference"));
-        QVERIFY(!bench.document.measurements()->result("sink_layer@reference")); // not measured yet
+        // It was not measured on the reference model.
+        QVERIFY(!bench.document.measurements()->result("sink_layer@reference"));
         bench.measure("a");
         QVERIFY(bench.document.measurements()->result("sink_layer@reference"));
         QVERIFY(bench.document.measurements()->result("sink_layer@-reference"));
@@ -200,7 +203,8 @@ private slots:
         bench.document.masks()->setHeadsCut({{1, 2}}, true);
         QCOMPARE(stale.count(), 1);
         QCOMPARE(bench.document.measurements()->state("sink_head"), MetricState::stale);
-        QCOMPARE(bench.document.measurements()->state("gate_norm"), MetricState::done); // does not depend on masks
+        // gate_norm depends only on weights, so a mask does not make it stale.
+        QCOMPARE(bench.document.measurements()->state("gate_norm"), MetricState::done);
         bench.measure("a", true);
         QCOMPARE(bench.document.measurements()->state("sink_head"), MetricState::done);
         QCOMPARE(bench.value("sink_head"), 1.5);

@@ -36,7 +36,8 @@ using namespace secateur;
 
 namespace {
 
-/// Metrics of heads and neurons whose values grow with the layer and have a long tail.
+/// A session with metrics of heads and neurons. The values grow with the layer, and a few are much larger than the
+/// others.
 Session session(int layers, int ffn) {
     Session made;
     made.model.name = "model";
@@ -61,7 +62,7 @@ Session session(int layers, int ffn) {
     return made;
 }
 
-/// A document with a session made in memory, and both views on it.
+/// A document with a session in memory, and a layers view and a neurons view on it.
 struct Bench {
     Session served;
     JobRunner jobs;
@@ -104,7 +105,7 @@ struct Bench {
         const std::vector<bool>& kept = layer(index).neurons;
         return static_cast<int>(std::count(kept.begin(), kept.end(), false));
     }
-    /// Opens a context menu at this point and chooses the entry with this text, in submenus too.
+    /// Opens the context menu at `at` and chooses the entry `text`, also from a submenu.
     void choose(QWidget* view, QPoint at, const QString& text) {
         bool found = false;
         QTimer::singleShot(0, view, [&] {
@@ -206,7 +207,7 @@ private slots:
         const PruningMask start = bench.masks().mask();
         LayersPlot* plot = bench.layers.plot();
         bench.choose(&bench.layers, plot->mapTo(&bench.layers, plot->position(3)), text);
-        QCOMPARE(bench.selection.active(), (HeadId{3, 0})); // the layer under the menu
+        QCOMPARE(bench.selection.active(), (HeadId{3, 0})); // the menu acts on layer 3, on which it was opened
         QCOMPARE(cutSummary(bench.masks().mask(), 3), summary);
         QVERIFY(bench.layer(2).keepsAll());
         QSignalSpy said(&bench.layers, &LayersView::hoverText);
@@ -321,7 +322,7 @@ private slots:
         QCOMPARE(bench.percent()->value(), 30.0);
         for (int layer = 0; layer < 4; ++layer)
             QCOMPARE(bench.neuronsCut(layer), 15);
-        QTest::keyClick(bench.percent(), Qt::Key_Down); // fewer than before
+        QTest::keyClick(bench.percent(), Qt::Key_Down); // decreases the percentage
         QTest::keyClick(bench.percent(), Qt::Key_Return);
         QCOMPARE(bench.neuronsCut(3), 14);
         undoesTo(bench.masks(), start, 2);
@@ -358,7 +359,7 @@ private slots:
         NeuronHistogram* histogram = bench.neurons.layerNeurons()->histogram();
         const QPoint from = histogram->position(sorted.front());
         const QPoint to = histogram->position((sorted[24] + sorted[25]) / 2);
-        QTest::mouseClick(histogram, Qt::LeftButton, {}, to); // a click alone cuts nothing
+        QTest::mouseClick(histogram, Qt::LeftButton, {}, to); // a click without a drag cuts nothing
         QVERIFY(bench.masks().mask() == start);
         QTest::mousePress(histogram, Qt::LeftButton, {}, from);
         Bench::move(histogram, to, Qt::LeftButton);
@@ -370,7 +371,7 @@ private slots:
         QTest::mousePress(histogram, Qt::LeftButton, {}, from);
         Bench::move(histogram, to, Qt::LeftButton);
         QTest::mouseRelease(histogram, Qt::LeftButton, {}, to);
-        QVERIFY(std::abs(bench.neuronsCut(1) - 25) <= 1); // precise to a pixel
+        QVERIFY(std::abs(bench.neuronsCut(1) - 25) <= 1); // one pixel may contain more than one value
         QCOMPARE(bench.percent()->value(), 2.0 * bench.neuronsCut(1));
         undoesTo(bench.masks(), start);
         histogram->setFocus();
@@ -409,7 +410,7 @@ private slots:
         bench.neurons.openLayer(16);
         Bench::settle();
         const auto timed = [](const char* what, auto work) {
-            // CPU milliseconds, which other work on the machine does not change.
+            // CPU time in milliseconds, because other work on the machine would distort wall time.
             const auto now = [] { return 1000.0 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
             double least = 1e9;
             for (int repeat = 0; repeat < 5; ++repeat) {

@@ -46,7 +46,7 @@ ModelSpec shape(int layers, int heads, int kvHeads) {
     return spec;
 }
 
-/// Values that rise with the head and the layer.
+/// A session whose metric values increase with the head and with the layer.
 Session session(const ModelSpec& spec) {
     Session made;
     made.model.name = "rising";
@@ -77,7 +77,7 @@ QPalette darkPalette() {
 
 namespace {
 
-/// The heads view on a session made in memory, operated by mouse and keys.
+/// A heads view on a session in memory, operated with mouse and keyboard events.
 class Bench {
 public:
     explicit Bench(const ModelSpec& spec, QSize size = {860, 640})
@@ -106,7 +106,7 @@ public:
     void release(QPoint point, Qt::KeyboardModifiers modifiers = {}) {
         QTest::mouseRelease(grid, Qt::LeftButton, modifiers, point);
     }
-    /// Like QTest::mouseMove(), but the event states the held buttons.
+    /// Sends a mouse move with pressed buttons, which QTest::mouseMove() cannot do.
     void move(QPoint point, Qt::MouseButtons held = Qt::LeftButton) {
         QMouseEvent event(QEvent::MouseMove, point, grid->mapToGlobal(point), Qt::NoButton, held, {});
         QApplication::sendEvent(grid, &event);
@@ -173,7 +173,8 @@ private:
 
 namespace {
 
-/// Imitates a user of the heads picture: each act() performs one random mouse, key or menu action. The seed is fixed.
+/// Simulates a user of the heads view. Each call of act() performs one random action with mouse, keyboard or menu. The
+/// random seed is fixed.
 class RandomUser {
 public:
     explicit RandomUser(Bench* bench)
@@ -224,8 +225,8 @@ private:
 };
 
 struct Shades {
-    double dark = 0;  ///< share of the pixels darker than the cell's colour
-    double light = 0; ///< share of the pixels lighter than it
+    double dark = 0;  ///< share of the pixels darker than the cell's colour without hatches
+    double light = 0; ///< share of the pixels lighter than this colour
     double same = 0;
 };
 
@@ -264,7 +265,8 @@ private slots:
         bench.drag(bench.cell(4, 1), bench.cell(4, 6));
         QCOMPARE(bench.cut().size(), 7U);
         QCOMPARE(bench.steps(), 2);
-        // A drag gives all cells the new state of the first one. This drag begins on a cut cell, so it restores.
+        // A drag sets all cells that it passes to the new state of its first cell. This drag begins on a cut cell, so
+        // it restores cells.
         bench.drag(bench.cell(4, 6), bench.cell(4, 7));
         QCOMPARE(bench.cut().size(), 6U);
         bench.drag(bench.cell(1, 0), bench.cell(4, 3));
@@ -373,7 +375,7 @@ private slots:
     }
 
     void draggingTheColourBarCutsBelowAThreshold() {
-        Bench bench(shape(10, 8, 4)); // values 1 to 80
+        Bench bench(shape(10, 8, 4)); // the values of the 80 heads are 1 to 80
         bench.masks->setProtected({{}, {{0, 0}}}, "protect");
         const QRect bar = bench.grid->colourBarRect();
         bench.hold(QPoint(bar.center().x(), bar.bottom()));
@@ -387,7 +389,7 @@ private slots:
         const std::size_t half = bench.cut().size();
         QVERIFY(half > 36 && half < 43);
         QVERIFY(!bench.masks->isCut({0, 0}));
-        // A second drag starts from the mask before the first one, so it replaces those cuts.
+        // A second drag of the threshold replaces the cuts of the first one instead of adding to them.
         bench.drag(bar.center(), QPoint(bar.center().x(), bar.center().y() + bar.height() / 4));
         QVERIFY(bench.cut().size() < half - 15);
         bench.hold(bar.center());
@@ -539,7 +541,7 @@ private slots:
                 }
             return false;
         };
-        QVERIFY(!run("Drop the selected blocks")); // disabled without a selection
+        QVERIFY(!run("Drop the selected blocks")); // the action is disabled while nothing is selected
         window.goTo({2, 1});
         QVERIFY(run("Drop the selected blocks"));
         QVERIFY(!bench.masks->mask().layer(2).block);
@@ -586,7 +588,8 @@ private slots:
             const QColor data = before.pixelColor(before.width() / 2, before.height() / 2);
             bench.masks->setHeadsCut({head}, true);
             const Shades hatched = shades(bench.cellPicture(head.layer, head.head), data);
-            // On a black cell a dark line does not show, on a white one a light line; one of the two must.
+            // Hatches consist of dark and light lines. Dark lines are invisible on a black cell and light lines on a
+            // white one, so at least one kind must be visible.
             qInfo("%d px: dark %.2f light %.2f data %.2f", before.height(), hatched.dark, hatched.light, hatched.same);
             QVERIFY(std::max(hatched.dark, hatched.light) > 0.1);
             QVERIFY(before.height() < 8 || hatched.same > 0.25);
@@ -667,7 +670,7 @@ private slots:
         QVERIFY(timer.elapsed() / moves < 100);
     }
 
-    /// Writes pictures to look at.
+    /// Saves screenshots of the heads view for inspection by a person.
     void screenshots() {
         const QString folder = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
         if (folder.isEmpty())

@@ -1,4 +1,4 @@
-#ifndef Q_MOC_RUN // moc cannot read ATen
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/fake_services.h"
 #endif
 
@@ -26,7 +26,7 @@ using namespace secateur::test;
 
 namespace {
 
-/// A document with all that it needs, destroyed in the order of a program.
+/// A document with the objects that it depends on. They are destroyed in the same order as in the program.
 struct Bench {
     QTemporaryDir folder;
     FakeServices services;
@@ -87,7 +87,7 @@ void TestDocument::openedModelIsMeasuredByItself() {
         QVERIFY(std::isfinite(result->values(2, 0)));
     }
     QCOMPARE(bench.document.session().model.fingerprint, "sha256:fake");
-    QVERIFY(!bench.document.isModified()); // the metrics are quickly measured again, so closing need not ask
+    QVERIFY(!bench.document.isModified()); // results that are quickly measured again do not count as unsaved changes
     QVERIFY(bench.failed.isEmpty());
 }
 
@@ -146,7 +146,8 @@ void TestDocument::resultsOfTheModelBeforeAreDropped() {
     QTRY_VERIFY(bench.document.measurements()->result("gate_norm"));
     bench.open(bench.path("quick.gguf"));
     QTRY_COMPARE(bench.opened.count(), 2);
-    QVERIFY(!bench.document.measurements()->result("gate_norm")); // results of the other model are dropped at once
+    // Results of the previous model are dropped as soon as the new one is open.
+    QVERIFY(!bench.document.measurements()->result("gate_norm"));
     slow->layersFree = 100;
     bench.settle();
     QCOMPARE(bench.document.session().results.size(), parseMetricRequests("weights").size());
@@ -175,7 +176,7 @@ void TestDocument::runningMeasurementIsNotStartedTwice() {
     QSignalSpy started(&bench.jobs, &JobRunner::started);
     bench.open(bench.path("small.gguf"));
     QVERIFY(bench.opened.wait());
-    QCOMPARE(started.count(), 2); // opening and measuring
+    QCOMPARE(started.count(), 2); // one job that opens the model and one that measures it
     bench.document.measurements()->measure(parseMetricRequests("gate_norm"));
     QCOMPARE(started.count(), 2);
     model->layersFree = 100;
@@ -230,7 +231,7 @@ void TestDocument::sessionFindsItsCheckpoint() {
     bench.settle();
     QVERIFY(bench.document.model());
     QVERIFY(bench.noticed.isEmpty());
-    QCOMPARE(bench.document.session().results.size(), 1U); // opening a session measures nothing further
+    QCOMPARE(bench.document.session().results.size(), 1U); // opening a session does not start measurements
     QVERIFY(!bench.document.isModified());
 }
 
@@ -264,7 +265,7 @@ void TestDocument::locatedModelMustHaveTheFingerprint() {
     QCOMPARE(located.count(), 1);
     QVERIFY(bench.document.model());
     QCOMPARE(bench.document.session().model.path, bench.path("right.gguf"));
-    QVERIFY(bench.document.isModified()); // the path of its checkpoint has changed
+    QVERIFY(bench.document.isModified()); // the path of the checkpoint, which the session stores, has changed
 }
 
 void TestDocument::savingWritesWhatWasThereWhenAsked() {

@@ -1,6 +1,6 @@
-// Values that are estimates at first: how they arrive, are described and are drawn.
+// Metric values that are first estimated and then computed exactly: how they arrive, are described and are drawn.
 
-#ifndef Q_MOC_RUN // moc cannot read ATen
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/fake_services.h"
 #endif
 
@@ -43,9 +43,9 @@ using namespace secateur::test;
 namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-constexpr int axisWidth = 46; ///< width of the labels beside the plot and the axis line
+constexpr int axisWidth = 46; ///< width in pixels of the value axis with its labels, at the left of the plot
 
-/// A measurement that delivers the values which the test passes on, until the test finishes it.
+/// A simulated measurement. The test passes values to it, which it delivers, until the test ends it.
 class Dictated {
 public:
     struct Layer {
@@ -108,7 +108,7 @@ private:
     bool m_finished = false;
 };
 
-/// A document whose measurement the test controls, and the views that show it.
+/// A document with a simulated measurement, and views that show its values.
 struct Bench {
     explicit Bench(int layerCount)
         : services(dictatedServices())
@@ -143,7 +143,7 @@ struct Bench {
         const MetricResult* result = document.measurements()->result("gate_norm");
         return result ? result->values(static_cast<std::size_t>(layer), 0) : missing;
     }
-    static void settle() { QTest::qWait(90); } // a job's results, then a frame
+    static void settle() { QTest::qWait(90); } // long enough to deliver a job's results and to draw a frame
     void hover(int layer) {
         const QPoint at = layers.plot()->position(layer);
         QMouseEvent event(QEvent::MouseMove, at, layers.plot()->mapToGlobal(at), Qt::NoButton, {}, {});
@@ -161,7 +161,7 @@ struct Bench {
     SelectionInspector inspector;
 };
 
-/// Values that vary over the layers as gate-norms do: low at first, then up and down.
+/// Values that vary over the layers like gate-norms: low in the first layers, then up and down.
 double typical(int layer, int kind = 0) {
     const double x = 0.16 * layer + kind;
     return (kind == 1 ? 0.62 : 1) * (34 - 24 * std::exp(-0.3 * layer) + 9 * std::sin(2.1 * x) + 4 * std::sin(5.3 * x));
@@ -197,7 +197,8 @@ int count(const QImage& image, QRgb colour) {
     return found;
 }
 
-/// The first and the last row of the value axis in a paper figure's image.
+/// The first and the last image row of the vertical axis of a figure. The axis is the longest black column in the left
+/// quarter of the image.
 std::pair<int, int> valueAxisEnds(const QImage& image) {
     std::pair<int, int> longest;
     for (int x = 0; x < image.width() / 4; ++x) {
@@ -277,7 +278,8 @@ void TestEstimates::estimatesOfACancelledMeasurementAreForgotten() {
     bench.give("gate_norm", 0, 10, 0.5);
     QTRY_COMPARE(bench.value(0), 10.0);
     QVERIFY(
-        std::isnan((*bench.document.measurements()->result("gate_norm")->standardError)(2, 0))); // not estimated yet
+        // NaN: layer 2 is not estimated yet.
+        std::isnan((*bench.document.measurements()->result("gate_norm")->standardError)(2, 0)));
     bench.jobs.cancelAll();
     QTRY_VERIFY(bench.jobs.isIdle());
     QVERIFY(!bench.document.measurements()->result("gate_norm"));
@@ -291,7 +293,8 @@ void TestEstimates::figuresHoldErrorsAndMarks() {
     const FigureSeries& series = figure.series.front();
     QCOMPARE(series.errors.size(), 5U);
     QCOMPARE(series.errors[3], 0.4);
-    QCOMPARE(series.notSeparated, std::vector<bool>({false, true, false, false, false})); // exact values are not marked
+    // Exact values are never marked as not separated.
+    QCOMPARE(series.notSeparated, std::vector<bool>({false, true, false, false, false}));
     QCOMPARE(QString::fromStdString(estimatesIn(figure)), "estimates for 3 of 5 layers; 1 not yet separated");
     QVERIFY2(QString::fromStdString(figure.caption)
                  .endsWith("Whiskers: ±2 standard errors; hollow: not separated from another layer. There are "
@@ -323,7 +326,8 @@ void TestEstimates::whiskersReachTwoStandardErrors() {
     figure.y.range = AxisRange{0, 100};
     const QImage image = figureImage(figure, FigureWidth::page);
     const QColor blue = lineColours().front();
-    // The line leaves the first point to the right, so the leftmost blue pixels are the ends of the whisker's caps.
+    // The line leaves the first point to the right. The leftmost blue pixels therefore belong to the caps at the ends
+    // of its whisker.
     const auto [axisTop, axisBottom] = valueAxisEnds(image);
     std::vector<int> rows;
     for (int x = 0; x < image.width() && rows.empty(); ++x)
@@ -349,7 +353,8 @@ void TestEstimates::pointsThatAreNotSeparatedAreHollow() {
     const auto blues = [&](const Figure& figure) { return count(figureImage(figure, FigureWidth::page), blue); };
     const double radius = 4.5 / 96 * 300 / 2;
     const double discs = (blues(separated) - blues(mixed)) / (M_PI * radius * radius);
-    // The part of a disc that turned white: without outline, whisker and line.
+    // The difference is the white interior of a hollow disc, as a share of the disc's area. It does not include the
+    // outline, the whisker and the line.
     QVERIFY2(discs > 0.3 && discs < 0.9, qPrintable(QString::number(discs)));
     mixed.series.front().rightAxis = true;
     mixed.rightY = std::exchange(mixed.y, {});
@@ -367,14 +372,15 @@ void TestEstimates::barsStandOnZeroOrAreNotDrawn() {
     figure.series.front().errors[0] = 0;
     QVERIFY2(std::abs(bars(figure) / double(both) - 0.8) < 0.02, qPrintable(QString::number(bars(figure))));
     figure.y.range = AxisRange{10, 100};
-    QVERIFY(bars(figure) < both / 1000); // only edges of other marks
+    // A value axis that does not begin at 0 has no bars, and other marks have few such pixels.
+    QVERIFY(bars(figure) < both / 1000);
     figure.y.range = AxisRange{0, 100};
     figure.y.logarithmic = true;
     figure.y.range = AxisRange{1, 100};
-    QVERIFY(bars(figure) < both / 1000); // only edges of other marks
+    QVERIFY(bars(figure) < both / 1000); // a logarithmic value axis has no bars
     figure.y = {"gate-norm", false, AxisRange{0, 100}};
     figure.series.push_back(figure.series.front());
-    QVERIFY(bars(figure) < both / 1000); // two series of bars would hide one another
+    QVERIFY(bars(figure) < both / 1000); // with two series there are no bars, because they would cover each other
 }
 
 void TestEstimates::axesStayWhereTheyAre() {
@@ -391,7 +397,8 @@ void TestEstimates::axesStayWhereTheyAre() {
         QTRY_COMPARE(bench.value(layer), typical(layer));
         Bench::settle();
         const QImage now = bench.layers.plot()->grab().toImage();
-        if (layer < layers - 1) // the last exact value removes the note on estimates
+        // After the last exact value the note on estimates disappears, which changes the layout.
+        if (layer < layers - 1)
             QCOMPARE(now.copy(0, 0, axisWidth, now.height()), before.copy(0, 0, axisWidth, now.height()));
     }
 }
@@ -399,7 +406,8 @@ void TestEstimates::axesStayWhereTheyAre() {
 void TestEstimates::axesMakeRoom() {
     const AxisRange shown{0, 100};
     QCOMPARE(steadyRange(shown, {10, 95}, false), shown);
-    QCOMPARE(steadyRange(shown, {0, 30}, false), (AxisRange{0, 30})); // the range is much too wide to be kept
+    // The range is much wider than the values, so it is replaced.
+    QCOMPARE(steadyRange(shown, {0, 30}, false), (AxisRange{0, 30}));
     QCOMPARE(steadyRange(shown, {0, 110}, false), (AxisRange{0, 121}));
     QCOMPARE(steadyRange(shown, {-10, 90}, false), (AxisRange{-20, 100}));
     const AxisRange decades = steadyRange({1, 100}, {1, 1000}, true);
@@ -410,7 +418,7 @@ void TestEstimates::axesMakeRoom() {
     FigureSeries series{"a", {7, 20, missing}, {1, 0, missing}, false};
     QVERIFY(fittingRange({series}, false, false).upper > 20);
     QCOMPARE(fittingRange({series}, false, false).lower, 0.0);
-    series.errors[0] = 8; // the whisker ends below 0
+    series.errors[0] = 8; // the whisker from 7 - 16 to 7 + 16 reaches below 0
     QVERIFY(fittingRange({series}, false, false).lower < -9);
     QVERIFY(fittingRange({series}, false, true).lower > 0);
 }
@@ -430,7 +438,8 @@ void TestEstimates::theViewSaysWhatIsEstimated() {
     QApplication::sendEvent(bench.layers.plot(), &help);
     QCOMPARE(QToolTip::text(), "L1\ngate-norm = 10.3 ± 0.123 (estimate ± its standard error)");
     bench.give("gate_norm", 1, 10.2871);
-    QTRY_COMPARE(said.back().front().toString(), "L1 · gate-norm = 10.3"); // although the pointer has not moved
+    // The text is updated although the pointer has not moved.
+    QTRY_COMPARE(said.back().front().toString(), "L1 · gate-norm = 10.3");
     for (int layer = 0; layer < 3; ++layer)
         bench.give("gate_norm", layer, 10.0 + layer);
     QTRY_COMPARE(status->text(), QString());
@@ -449,7 +458,7 @@ void TestEstimates::theInspectorSaysWhatIsEstimated() {
     QTRY_COMPARE(text(0, 1), "10.0 ± 0.2");
     QCOMPARE(text(1, 0), "estimate · rank ≈1 of 3");
     bench.selection.select({{0, 0}}, Selection::Mode::replace);
-    QTRY_COMPARE(text(1, 0), "estimate · rank 3 of 3"); // far from both other values
+    QTRY_COMPARE(text(1, 0), "estimate · rank 3 of 3"); // its estimate is separated from both other values
     bench.selection.select({{0, 0}, {1, 0}}, Selection::Mode::replace);
     QTRY_COMPARE(text(1, 0), "2 values from 10.0 to 15.0, 2 estimated");
     for (int layer = 0; layer < 3; ++layer)
@@ -479,7 +488,7 @@ void TestEstimates::screenshots() {
             saveFigure(figure, QString("%1/%2.%3").arg(folder, name, form), FigureWidth::column);
         saveFigure(figure, QString("%1/%2_page.png").arg(folder, name), FigureWidth::page);
     };
-    const double share = 0.0125; // relative error of estimates from 64 random signs
+    const double share = 0.0125; // relative standard error of an estimate from 64 random signs
     for (int layer = 0; layer < count; ++layer) {
         bench.give("gate_norm", layer, estimate(layer, 0, share * typical(layer)), share * typical(layer));
         bench.give("gate_norm_headwise", layer, typical(layer, 1));

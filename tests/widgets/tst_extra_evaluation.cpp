@@ -1,6 +1,6 @@
-// Evaluations of a mask besides its loss (tasks, speed, a continued prompt) on a small model, and their display in the
-// window.
-#ifndef Q_MOC_RUN // moc cannot read ATen
+// Evaluations of a mask other than the loss on a text (tasks, speed, continuation of a prompt) with a small model, and
+// their display in the window.
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include <ATen/ATen.h>
 
 #include "analysis/running/runner.h"
@@ -56,7 +56,7 @@ Widget* named(const QWidget& parent, const QString& accessibleName) {
     qFatal("no %s", qPrintable(accessibleName));
 }
 
-/// A small model of tests/data/forward with a tokenizer of single characters.
+/// Copies a small model of tests/data/forward and a tokenizer whose tokens are single characters to `scratch`.
 QString writeModel(const Scratch& scratch) {
     const QString source = SECATEUR_TEST_SOURCES "/forward/llama-gqa/";
     const QString tokenizer = SECATEUR_TEST_SOURCES "/perplexity/adds-bos/";
@@ -66,7 +66,7 @@ QString writeModel(const Scratch& scratch) {
     return scratch.path();
 }
 
-/// Multiple-choice questions whose options use only the tokenizer's characters.
+/// A task file of `count` multiple-choice questions, written with characters that the tokenizer knows.
 QByteArray questions(int count) {
     const QByteArrayList words{"sand", "a tin", "hotel 1", "a", "he - robots", "21"};
     QByteArray rows;
@@ -131,7 +131,7 @@ struct Bench {
     }
     void cut(HeadId head) { document.masks()->setHeadsCut({head}, true); }
     bool isMeasured() const { return live.state() == State::complete && extra.state() == ExtraState::complete; }
-    /// The session's evaluation of the current mask; nullptr if there is none.
+    /// The evaluation of the current mask in the session; nullptr if there is none.
     const Evaluation* kept() {
         const std::string digest = maskDigest(document.masks()->mask());
         const auto& all = document.session().evaluations;
@@ -152,7 +152,7 @@ struct Bench {
     Document document{openedServices(), &jobs};
     LiveEvaluation live{&document, &jobs};
     ExtraEvaluation& extra = *live.extra();
-    QStringList titles; ///< of all jobs, in the order of their start
+    QStringList titles; ///< titles of all jobs, in the order in which they were started
 };
 
 TaskRequest request(const QString& path, std::size_t limit = 0) {
@@ -234,7 +234,7 @@ void TestExtraEvaluation::tasksFollowTheText() {
     QVERIFY2(text >= 0 && text < bench.titles.lastIndexOf("Running words on L0.H1, L1.H0"),
              qPrintable(bench.titles.join('\n')));
 
-    // The same evaluation with the engine alone.
+    // The expected scores: the same task run directly with the engine, for the dense and for the masked model.
     const Model& model = *bench.document.model();
     AskedTask asked = readAskedTask(choice.tasks[0]);
     const auto tokenizer = openTokenizer(model.card());
@@ -261,7 +261,8 @@ void TestExtraEvaluation::tasksFollowTheText() {
     qInfo() << "the largest of" << expected.size() << "differences is" << most;
 
     const Evaluation* kept = bench.kept();
-    QVERIFY(kept && kept->text && kept->tasks.size() == 1); // a single row for text and task
+    // The mask's loss and its task result are in the same evaluation.
+    QVERIFY(kept && kept->text && kept->tasks.size() == 1);
     QVERIFY(!kept->tasks[0].reference);
     QCOMPARE(compared(bench.document.session(), *kept).tasks[0].reference->differences[0].value, expected[0].value);
 }
@@ -277,7 +278,7 @@ void TestExtraEvaluation::theDenseModelIsAskedOnce() {
     bench.cut({1, 1});
     QTRY_VERIFY(bench.isMeasured());
     bench.document.masks()->undoStack()->undo();
-    QTRY_VERIFY(bench.isMeasured()); // known already, nothing runs
+    QTRY_VERIFY(bench.isMeasured()); // its results are known, so no job starts
     bench.document.masks()->clearMask();
     QTRY_VERIFY(bench.isMeasured());
     QVERIFY(!bench.extra.result(choice.tasks[0])->task->reference);
@@ -287,7 +288,7 @@ void TestExtraEvaluation::theDenseModelIsAskedOnce() {
     QCOMPARE(bench.titles.count("Running words on L0.H0"), 1);
     QCOMPARE(bench.titles.count("Running words on L0.H0, L1.H1"), 1);
     QCOMPARE(bench.titles.count("Reading words"), 1);
-    // Of an additional task, only the additional questions run.
+    // When a task is added, only that task runs.
     choice.tasks.push_back(request(bench.file("third.jsonl", 6)));
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
@@ -365,7 +366,7 @@ void TestExtraEvaluation::anEditGivesUpWhatRuns() {
     QTRY_COMPARE(bench.extra.state(), ExtraState::running);
     bench.cut({0, 0});
     QVERIFY(bench.extra.state() != ExtraState::running);
-    QTRY_COMPARE(bench.live.state(), State::complete); // the text is evaluated first, whatever tasks run
+    QTRY_COMPARE(bench.live.state(), State::complete); // the text is always evaluated before tasks
     QTRY_COMPARE(bench.extra.state(), ExtraState::running);
     bench.cut({1, 1});
     choice.tasks = {request(bench.file("few.jsonl", 6))};
@@ -388,7 +389,7 @@ void TestExtraEvaluation::whatWasStoppedGoesOn() {
     QCOMPARE(bench.extra.state(), ExtraState::stopped);
     QVERIFY(bench.extra.result(choice.tasks[0]) && !bench.extra.result(choice.tasks[1]));
     QCOMPARE(bench.kept()->tasks.size(), 1U);
-    QCOMPARE(bench.live.state(), State::complete); // the evaluation on the text is complete
+    QCOMPARE(bench.live.state(), State::complete); // the loss on the text was already complete
     bench.live.evaluate();
     QCOMPARE(bench.extra.state(), ExtraState::running);
     QVERIFY(bench.extra.isRunning(choice.tasks[1]));
@@ -418,7 +419,8 @@ void TestExtraEvaluation::promptAndSpeedAreMeasured() {
     QVERIFY(kept->text && kept->latency && kept->continuations.size() == 1);
     QVERIFY(kept->latency->reference);
     bench.document.masks()->clearMask();
-    QCOMPARE(bench.kept()->latency->run.seconds, latency.reference->seconds); // measured in turns with the mask
+    // The times of the dense model, which were measured alternately with those of the mask.
+    QCOMPARE(bench.kept()->latency->run.seconds, latency.reference->seconds);
     QTRY_VERIFY(bench.isMeasured());
     QCOMPARE(bench.titles.count("Timing the dense model"), 0);
 
@@ -433,8 +435,8 @@ void TestExtraEvaluation::whatCannotBeMeasuredIsSaidAndTheRestGoesOn() {
     ExtraChoice choice;
     choice.prompt = prompt("the", 100'000);
     choice.tasks = {request(bench.folder.path("absent.jsonl")), request(bench.file("few.jsonl", 6))};
-    choice.tasks[1].shots = 7;     // the task has 6 questions
-    choice.speed = SpeedRequest{}; // too long for the model's context
+    choice.tasks[1].shots = 7;     // more examples than the task's 6 questions allow
+    choice.speed = SpeedRequest{}; // the default numbers of tokens exceed the model's context of 64
     bench.choose(choice);
     QTRY_VERIFY(bench.isMeasured());
     QVERIFY2(bench.extra.problem(choice.tasks[0]).contains("absent.jsonl: "),
@@ -443,9 +445,9 @@ void TestExtraEvaluation::whatCannotBeMeasuredIsSaidAndTheRestGoesOn() {
              qPrintable(bench.extra.problem(choice.tasks[1])));
     QVERIFY2(bench.extra.problem(*choice.speed).contains("do not fit the model's context of 64"),
              qPrintable(bench.extra.problem(*choice.speed)));
-    QVERIFY(bench.extra.result(*choice.prompt)); // continued up to the end of the context
+    QVERIFY(bench.extra.result(*choice.prompt)); // the continuation ends where the context is full
     QCOMPARE(bench.extra.result(*choice.prompt)->written->continuation.end, TextEnd::contextFull);
-    // With the choices corrected, all are measured.
+    // After the choices are corrected, everything is measured.
     choice.tasks[1].shots = 1;
     choice.tasks[0].path = bench.file("absent.jsonl", 6).toStdString();
     choice.speed = quick;
@@ -514,7 +516,7 @@ void TestExtraEvaluation::theBoxChooses() {
     box.show();
     const QString file = bench.file("words.jsonl", 36);
     box.addTask(file);
-    box.addTask(file); // a second time: results go by the task's name
+    box.addTask(file); // a second task of the same name is not added, because results are stored by name
     QCOMPARE(bench.live.choice().extra.tasks.size(), 1U);
     QCOMPARE(bench.live.choice().extra.tasks[0].limit, 100U);
     QTRY_VERIFY(bench.isMeasured());
@@ -531,14 +533,15 @@ void TestExtraEvaluation::theBoxChooses() {
     for (QCheckBox* check : box.findChildren<QCheckBox*>())
         check->click();
     QVERIFY(bench.live.choice().extra.speed);
-    QVERIFY(!bench.live.choice().extra.prompt->text.empty()); // the default prompt
+    QVERIFY(!bench.live.choice().extra.prompt->text.empty()); // choosing the prompt fills in a default text
     auto* text = named<QLineEdit>(box, "Prompt to continue");
     text->setText("the tin");
     emit text->editingFinished();
     QCOMPARE(bench.live.choice().extra.prompt->text, "the tin");
     named<QToolButton>(box, "Remove words")->click();
     QVERIFY(bench.live.choice().extra.tasks.empty());
-    ExtraChoiceDialog next(&bench.live); // the dialog opened again
+    // Opens the dialog again.
+    ExtraChoiceDialog next(&bench.live);
     QCOMPARE(named<QLineEdit>(next, "Prompt to continue")->text(), "the tin");
     auto* recent = next.findChild<QMenu*>();
     emit recent->aboutToShow();
@@ -568,7 +571,8 @@ void TestExtraEvaluation::figuresAreShownBesideTheDenseModels() {
     QVERIFY(named<QLabel>(effect, "tokens/s")->text().contains(" → "));
     QVERIFY(named<QLabel>(effect, "Change of tokens/s")->text().startsWith("× "));
     QVERIFY(!named<QLabel>(effect, "prompt")->text().isEmpty());
-    QVERIFY(!effect.findChild<QToolButton*>()->isVisible()); // all is measured
+    // The button that starts missing measurements is hidden, because nothing is missing.
+    QVERIFY(!effect.findChild<QToolButton*>()->isVisible());
     bench.choose({});
     const auto labels = effect.findChildren<QLabel*>();
     QVERIFY(std::ranges::none_of(labels, [](const QLabel* label) { return label->accessibleName() == "words"; }));

@@ -60,7 +60,7 @@ Figure series(int lines) {
     return figure;
 }
 
-/// The number of pixels of this colour.
+/// The number of pixels with this colour in the image.
 int count(const QImage& image, QRgb colour) {
     int found = 0;
     for (int y = 0; y < image.height(); ++y)
@@ -151,7 +151,8 @@ private slots:
         }
         for (FigureSeries& quantile : figure.series)
             std::fill(quantile.values.begin(), quantile.values.end(), missing);
-        QVERIFY(!figureImage(figure, FigureWidth::column).isNull()); // as before anything is measured
+        // A figure without values, as before a measurement, can be drawn.
+        QVERIFY(!figureImage(figure, FigureWidth::column).isNull());
     }
 
     void histogramsFillTheirBins() {
@@ -165,7 +166,7 @@ private slots:
         const int linear = count(figureImage(figure, FigureWidth::column), fill.rgb());
         figure.x.logarithmic = true;
         const int logarithmic = count(figureImage(figure, FigureWidth::column), fill.rgb());
-        // Filled are five of seven units of the linear axis and two of three octaves of the logarithmic one.
+        // The filled bins cover 5 of 7 units of the linear axis, and 2 of 3 octaves of the logarithmic axis.
         QVERIFY2(std::abs(logarithmic / double(linear) - (2.0 / 3) / (5.0 / 7)) < 0.02,
                  qPrintable(QString("%1 %2").arg(linear).arg(logarithmic)));
         figure.edges.clear();
@@ -182,7 +183,7 @@ private slots:
         figure.cells(1, 1) = missing;
         figure.scale.clipPercent = 0;
         const QImage image = figureImage(figure, FigureWidth::column);
-        QCOMPARE(image.width(), 992); // 8.4 cm at 300 dpi
+        QCOMPARE(image.width(), 992); // pixels of 8.4 cm at 300 dpi
         QCOMPARE(image.pixel(0, 0), QColor(Qt::white).rgb());
         const int low = count(image, colourMap("viridis").front());
         const int high = count(image, colourMap("viridis").back());
@@ -200,7 +201,7 @@ private slots:
         QCOMPARE(png.text("Title"), QString("SmolLM2-135M-Instruct"));
         QVERIFY(png.text("Description").contains("secateur-cli plot"));
         const QImage image = png.read();
-        QCOMPARE(image.width(), 2055); // 17.4 cm
+        QCOMPARE(image.width(), 2055); // pixels of 17.4 cm at 300 dpi
         QCOMPARE(image.dotsPerMeterX(), 11811);
 
         saveFigure(figure, path("heads.svg"), FigureWidth::column);
@@ -394,7 +395,8 @@ private slots:
     }
 
 private:
-    /// A path for a picture. With SECATEUR_SCREENSHOTS set, pictures are kept in that folder.
+    /// The path for a picture: in the folder SECATEUR_SCREENSHOTS if this variable is set, otherwise in a temporary
+    /// folder.
     QString path(const QString& name) const {
         const QString kept = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
         return (kept.isEmpty() ? m_directory.path() : kept) + "/" + name;

@@ -1,6 +1,6 @@
-// The Gradients tab and cutting by gnorm with repeated measurement, operated by mouse and keys. The values are tested
-// in tst_greedy.
-#ifndef Q_MOC_RUN // moc cannot read ATen
+// The Gradients tab, and cutting heads by gnorm with repeated measurements, operated with mouse and keyboard events.
+// tst_greedy tests the values.
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/fake_services.h"
 #endif
 
@@ -33,7 +33,7 @@ using namespace secateur::test;
 
 namespace {
 
-/// A document on a model of three layers and a session with a gnorm result.
+/// A document with a model of three layers and a session that has a gnorm result.
 struct Bench {
     QTemporaryDir folder;
     FakeServices services;
@@ -135,7 +135,7 @@ private slots:
         figure = bench.view.currentFigure();
         QCOMPARE(figure.cells.rows(), std::size_t{4});
         QCOMPARE(figure.cells(0, 0), 0.75);
-        // The figure stays at the old head until the new one is computed.
+        // After another head is selected, the figure of the previous head stays until the new one is computed.
         bench.selection.select({{0, 0}}, Selection::Mode::replace, HeadId{0, 0});
         QVERIFY(bench.view.currentFigure().caption.find("L1.H2") != std::string::npos);
     }
@@ -143,7 +143,7 @@ private slots:
     void theMaskIsHeldAgainstTheWholeModel() {
         Bench bench;
         bench.choose(bench.combo("Cut"), 1);
-        QVERIFY(!bench.button()->isEnabled()); // the mask cuts nothing
+        QVERIFY(!bench.button()->isEnabled()); // the mask has no cuts, so there is nothing to compare
         bench.document.masks()->setHeadsCut({{0, 1}, {2, 3}}, true);
         QVERIFY(bench.button()->isEnabled());
         bench.button()->click();
@@ -151,8 +151,8 @@ private slots:
         const Figure figure = bench.view.currentFigure();
         QCOMPARE(figure.cells(1, 0), -1.0);
         QCOMPARE(figure.cells(11, 0), -1.0);
-        QVERIFY(figure.command.empty()); // the command would need the mask as a file
-        // A head that the mask cuts already cannot be cut again.
+        QVERIFY(figure.command.empty()); // there is no command, because it would need the mask in a file
+        // A head that is already cut cannot be chosen to be cut.
         bench.choose(bench.combo("Cut"), 0);
         bench.selection.select({{0, 1}}, Selection::Mode::replace, HeadId{0, 1});
         QVERIFY(!bench.button()->isEnabled());
@@ -167,7 +167,8 @@ private slots:
         QVERIFY(!bench.box("knee")->isHidden());
         QVERIFY(!bench.box("in each layer")->isEnabled());
         bench.cut.findChild<QDoubleSpinBox*>()->setValue(3);
-        QVERIFY(!bench.document.masks()->preview()); // which heads are cut is known only after measuring
+        // No preview: the heads to cut are known only after the measurements.
+        QVERIFY(!bench.document.masks()->preview());
         QVERIFY2(bench.said().contains("about 6 s"), qPrintable(bench.said()));
         bench.box("knee")->click();
         QSignalSpy noticed(&bench.document, &Document::noticed);

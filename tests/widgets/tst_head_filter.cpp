@@ -43,8 +43,9 @@ namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// Four layers of four heads in two KV groups. gate_norm_head has the values 0 to 15 with L3.H3 missing,
-/// attention_pattern runs through its classes in each layer, and the spectral values of the groups are 0 to 7.
+/// Four layers of four heads in two KV groups. The values of gate_norm_head are 0 to 15, and the one of L3.H3 is
+/// missing. attention_pattern has each of its four classes once per layer. The spectral values of the eight groups are
+/// 0 to 7.
 Session session() {
     Session made;
     made.model.name = "model";
@@ -76,7 +77,7 @@ Session session() {
     return made;
 }
 
-/// The heads that pass the filter `text`, as "L0.H1 L2.H3".
+/// The heads that pass the filter `text`, in the form "L0.H1 L2.H3".
 QString passing(const char* text, const Session& of = session()) {
     const auto cut = [](HeadId head) { return head.head == 0; };
     const auto spared = [](HeadId head) { return head.layer == 1; };
@@ -94,7 +95,7 @@ QString passing(const char* text, const Session& of = session()) {
     return names.join(' ');
 }
 
-/// The message with which the filter `text` is refused.
+/// The error message for the filter `text`.
 QString refusal(const char* text) {
     try {
         passing(text);
@@ -104,7 +105,7 @@ QString refusal(const char* text) {
     }
 }
 
-/// A document with a session made in memory, and views that share a filter.
+/// A document with a session in memory, and views that share one filter.
 struct Bench {
     Session served = session();
     JobRunner jobs;
@@ -305,8 +306,9 @@ void TestHeadFilter::valuesOfWhatFailsAreLeftOut() {
     };
     QCOMPARE(left("gate_norm_head", 4), QString("xxxx xx-x ---- xxxx"));
     QCOMPARE(left("gate_norm_group", 2), QString("xx x- -- xx"));
-    QCOMPARE(left("gate_norm", 1), QString("x - - x"));         // all heads of the layer must pass
-    QCOMPARE(left("mag_sp_neuron", 2), QString("xx xx -- xx")); // neurons belong to no head
+    QCOMPARE(left("gate_norm", 1), QString("x - - x"));         // a layer passes if all its heads pass
+    // Neurons belong to no head: left out only if all heads of the layer fail.
+    QCOMPARE(left("mag_sp_neuron", 2), QString("xx xx -- xx"));
 }
 
 void TestHeadFilter::headsThatFailStepBackAndAreNotSelectedWithOthers() {
@@ -316,7 +318,7 @@ void TestHeadFilter::headsThatFailStepBackAndAreNotSelectedWithOthers() {
     Bench::settle();
     const QColor background = bench.heads.palette().color(QPalette::Base);
     QVERIFY(distance(bench.colourOf({2, 2}), background) < distance(before, background) / 3);
-    QVERIFY(bench.colourOf({2, 2}) != background); // faded but readable
+    QVERIFY(bench.colourOf({2, 2}) != background); // the colour is faded but not invisible
     bench.heads.selectAll();
     QCOMPARE(bench.selection.heads().size(), 8U);
     HeadsGrid& grid = *bench.heads.grid();
@@ -326,7 +328,8 @@ void TestHeadFilter::headsThatFailStepBackAndAreNotSelectedWithOthers() {
     QApplication::sendEvent(&grid, &drag);
     QTest::mouseRelease(&grid, Qt::LeftButton, {}, grid.cellRect({3, 1}).center());
     QCOMPARE(bench.selection.heads(), (std::set<HeadId>{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
-    QTest::mouseClick(&grid, Qt::LeftButton, {}, grid.cellRect({3, 1}).center()); // a click selects it anyway
+    // A click selects a head even if it does not pass.
+    QTest::mouseClick(&grid, Qt::LeftButton, {}, grid.cellRect({3, 1}).center());
     QCOMPARE(bench.selection.heads(), (std::set<HeadId>{{3, 1}}));
     bench.filter.setText({});
     Bench::settle();
@@ -350,7 +353,7 @@ void TestHeadFilter::meansAreOverWhatPasses() {
     QVERIFY2(figure.series[0].label.ends_with(", 6 of 16 heads"), figure.series[0].label.c_str());
     QVERIFY(figure.series[1].label.find("16 heads") == std::string::npos);
     QVERIFY2(figure.caption.find("head 0-1, layer 0-2") != std::string::npos, figure.caption.c_str());
-    QVERIFY(figure.command.empty()); // `plot` has no filter
+    QVERIFY(figure.command.empty()); // there is no command, because `secateur-cli plot` has no option for the filter
 }
 
 void TestHeadFilter::cutBoxLeavesTheOthersAlone() {
@@ -361,7 +364,7 @@ void TestHeadFilter::cutBoxLeavesTheOthersAlone() {
     for (QComboBox* each : bench.cutBox.findChildren<QComboBox*>())
         if (each->accessibleName() == "Metric to cut by")
             metric = each;
-    QCOMPARE(metric->findData("attention_pattern"), -1); // classes have no order to cut by
+    QCOMPARE(metric->findData("attention_pattern"), -1); // classes have no order, so heads cannot be cut by them
     metric->setCurrentIndex(metric->findData("gate_norm_head"));
     emit metric->activated(metric->currentIndex());
     bench.cutBox.findChild<QDoubleSpinBox*>()->setValue(3);
@@ -411,7 +414,7 @@ void TestHeadFilter::barSaysHowManyPassAndWhatIsWrong() {
     QVERIFY2(text("What is wrong with the filter").contains("Unknown metric \"gate\""),
              qPrintable(text("What is wrong with the filter")));
     QCOMPARE(text("Heads that pass"), QString());
-    QVERIFY(bench.filter.passes({0, 0})); // an unreadable filter lets all heads pass
+    QVERIFY(bench.filter.passes({0, 0})); // with an invalid filter all heads pass
     QTest::keyClick(bar.input(), Qt::Key_Escape);
     QVERIFY(!bar.isVisible());
     QVERIFY(!bench.filter.isActive());
@@ -427,7 +430,7 @@ void TestHeadFilter::hoverIsOneForAllViews() {
     QCOMPARE(bench.selection.hoveredLayer(), std::optional(2));
     QVERIFY(!bench.selection.hovered());
     Bench::settle();
-    QVERIFY(bench.heads.grab().toImage() != quiet); // outlines the hovered row
+    QVERIFY(bench.heads.grab().toImage() != quiet); // the hovered layer is outlined
     auto* title = bench.inspector.findChild<QLabel*>();
     QCOMPARE(title->text(), QString("L2, 4 heads"));
     HeadsGrid& grid = *bench.heads.grid();
@@ -436,11 +439,11 @@ void TestHeadFilter::hoverIsOneForAllViews() {
     QCOMPARE(bench.selection.hovered(), std::optional(HeadId{1, 3}));
     Bench::settle();
     QVERIFY(title->text().startsWith("L1.H3"));
-    Bench::moveTo(&grid, {2, grid.cellRect({3, 0}).center().y()}); // on a layer's label
+    Bench::moveTo(&grid, {2, grid.cellRect({3, 0}).center().y()}); // the pointer is on the label of layer 3
     QCOMPARE(bench.selection.hoveredLayer(), std::optional(3));
     bench.selection.select({{0, 0}}, Selection::Mode::replace);
     Bench::settle();
-    QVERIFY(title->text().startsWith("L0.H0")); // hovering does not replace a selection
+    QVERIFY(title->text().startsWith("L0.H0")); // a selected head is shown instead of the hovered layer
     QCOMPARE(changed.size(), 3);
 }
 
@@ -495,13 +498,13 @@ void TestHeadFilter::sheetOfManyHeadsIsPaintedInAFrame() {
     area.resize(1000, 600);
     area.show();
     QVERIFY(QTest::qWaitForWindowExposed(&area));
-    // CPU milliseconds, which other work on the machine does not change.
+    // CPU time in milliseconds, because other work on the machine would distort wall time.
     std::clock_t from = 0;
     const auto milliseconds = [&] { return 1e3 * static_cast<double>(std::clock() - from) / CLOCKS_PER_SEC; };
     double slowest = 0;
     double total = 0;
     constexpr int steps = 20;
-    for (int step = 0; step < steps; ++step) { // half a row per step
+    for (int step = 0; step < steps; ++step) { // each step scrolls by half a row
         from = std::clock();
         area.verticalScrollBar()->setValue(30 * step);
         area.repaint();

@@ -18,7 +18,7 @@ using Priority = JobRunner::Priority;
 
 namespace {
 
-/// Work that reports progress and counts a step every millisecond, until `enough` is set or the job is cancelled.
+/// Work for a job: reports progress and counts a step every millisecond until `enough` is true or the job is cancelled.
 JobRunner::Work endless(std::shared_ptr<std::atomic<int>> steps, std::shared_ptr<std::atomic<bool>> enough = {}) {
     return [steps, enough](const Progress& progress) -> std::function<void()> {
         while (!enough || !*enough) {
@@ -129,7 +129,8 @@ void TestJobRunner::timeLeftIsEstimatedFromTheFraction() {
     QCOMPARE(progressed.count(), 3);
     QVERIFY(progressed.at(0).at(3).toDouble() < 0);
     QVERIFY(progressed.at(1).at(3).toDouble() < 0);
-    const double left = progressed.at(2).at(3).toDouble(); // after 0.6 s, with a quarter left
+    // Estimated after 0.6 s, with a quarter of the work left: about 0.2 s.
+    const double left = progressed.at(2).at(3).toDouble();
     QVERIFY2(left > 0.19 && left < 0.6, qPrintable(QString::number(left)));
 }
 
@@ -192,7 +193,7 @@ void TestJobRunner::jobCancelledInTheQueueNeverRuns() {
     auto never = counter();
     const auto second = jobs.start("second", Priority::background, endless(never));
     jobs.cancel(second);
-    QVERIFY(cancelled.wait()); // at once, although the first job still works
+    QVERIFY(cancelled.wait()); // cancelled immediately, although the first job is still running
     QVERIFY(!jobs.isIdle());
     *enough = true;
     QTRY_VERIFY(jobs.isIdle());
@@ -210,7 +211,8 @@ void TestJobRunner::resultThatWaitsForDeliveryIsDroppedByCancel() {
     });
     while (*worked == 0)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // enough to finish, while no events are handled
+    // Long enough for the job to finish. Its result is not delivered yet, because no events are processed here.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
     jobs.cancel(id);
     QVERIFY(cancelled.wait());
     QCOMPARE(delivered->load(), 0);

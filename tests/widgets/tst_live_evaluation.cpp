@@ -1,5 +1,5 @@
-// The window's evaluation of the current mask, on a small model and a text of random tokens.
-#ifndef Q_MOC_RUN // moc cannot read ATen
+// The automatic evaluation of the current mask in the window, with a small model and a text of random tokens.
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include <ATen/ATen.h>
 
 #include "analysis/running/runner.h"
@@ -74,7 +74,7 @@ struct Bench {
     QSignalSpy evaluated{&live, &LiveEvaluation::evaluated};
 };
 
-/// Options with which results are delivered after each batch of four windows.
+/// Options with which the evaluator delivers a result after each batch of four windows.
 EvaluatorOptions inSteps() {
     EvaluatorOptions pace;
     pace.batchTokens = 4 * window;
@@ -113,7 +113,9 @@ void TestLiveEvaluation::theDenseModelIsMeasuredFirst() {
     const Session& session = bench.document.session();
     QCOMPARE(session.evaluations.size(), std::size_t{1});
     QCOMPARE(session.evaluations.front().mask.digest, "dense");
-    QVERIFY(!bench.document.isModified()); // not worth saving: it is evaluated whenever the model is opened
+    // The dense model's evaluation does not count as an unsaved change, because it is repeated whenever the model is
+    // opened.
+    QVERIFY(!bench.document.isModified());
 }
 
 void TestLiveEvaluation::aPreviewShowsNoFiguresOfTheMask() {
@@ -145,7 +147,9 @@ void TestLiveEvaluation::anEditIsMeasuredAfterAPause() {
     QCOMPARE(bench.live.state(), State::waiting);
     QVERIFY(!bench.live.shown());
     QTRY_COMPARE(bench.live.state(), State::complete);
-    QCOMPARE(bench.evaluated.count(), 2); // the first of the two cuts was not evaluated alone
+    // The dense model and the mask with both cuts; the mask with the first cut alone was replaced before its evaluation
+    // began.
+    QCOMPARE(bench.evaluated.count(), 2);
     const MaskEvaluation expected = bench.full(bench.document.masks()->mask());
     QCOMPARE(bench.live.shown()->run.lossNats, expected.run.lossNats);
     QCOMPARE(bench.live.shown()->difference.nats, expected.difference.nats);
@@ -176,7 +180,7 @@ void TestLiveEvaluation::whatIsKnownIsShownAtOnce() {
 void TestLiveEvaluation::anotherEditGivesUpTheLast() {
     Bench bench(inSteps());
     QTRY_VERIFY(bench.live.shown());
-    bench.cut({0, 0}); // the dense model may still be running
+    bench.cut({0, 0}); // the evaluation of the dense model may not be finished yet
     bench.cut({0, 1});
     QTRY_COMPARE(bench.live.state(), State::complete);
     QVERIFY(bench.evaluated.count() <= 2);
@@ -205,7 +209,7 @@ void TestLiveEvaluation::withoutAutomaticNothingRunsByItself() {
     EvaluationChoice choice = bench.live.choice();
     choice.isAutomatic = false;
     bench.live.choose(choice);
-    QCOMPARE(bench.live.state(), State::complete); // the text has not changed
+    QCOMPARE(bench.live.state(), State::complete); // the known result stays, because the text has not changed
     bench.cut({1, 1});
     QCOMPARE(bench.live.state(), State::idle);
     QTest::qWait(500);
@@ -246,17 +250,19 @@ void TestLiveEvaluation::editsArePredictedOnceATextWasScored() {
     QVERIFY(!prediction.reason().isEmpty());
     QTRY_COMPARE(prediction.state(), MaskPrediction::State::ready);
     QVERIFY(bench.document.session().prediction != nullptr);
-    const std::clock_t begin = std::clock(); // CPU time, because a busy machine would distort wall time
+    // CPU time, because other work on the machine would distort wall time.
+    const std::clock_t begin = std::clock();
     bench.cut({1, 0});
     QVERIFY(1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 50);
-    QVERIFY(!bench.live.shown()); // still without a measurement
+    QVERIFY(!bench.live.shown()); // the mask is predicted, but not measured yet
     const Prediction before = prediction.shown().value();
     QVERIFY(before.low < before.nats && before.nats < before.high);
     QVERIFY(shown().contains(" to ") && shown().endsWith(")"));
     QTRY_COMPARE(bench.live.state(), State::complete);
     const Prediction after = prediction.shown().value();
     const double measured = bench.live.shown()->difference.nats;
-    QVERIFY(std::abs(after.nats - measured) < std::abs(before.nats - measured)); // corrected by the measurement
+    // The prediction was corrected with the measured loss.
+    QVERIFY(std::abs(after.nats - measured) < std::abs(before.nats - measured));
     LayerMask bypassed = bench.document.masks()->mask().layer(1);
     bypassed.attention = AttentionCut::bypassQk;
     bypassed.alpha = 0.5;

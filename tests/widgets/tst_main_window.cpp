@@ -1,4 +1,4 @@
-#ifndef Q_MOC_RUN // moc cannot read ATen
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/fake_services.h"
 #endif
 
@@ -71,7 +71,7 @@ using namespace secateur::test;
 
 namespace {
 
-/// The program with services that use no files.
+/// The main window with services that keep files in memory.
 struct Program {
     QTemporaryDir folder;
     FakeServices services;
@@ -89,7 +89,7 @@ struct Program {
     std::string path(const char* name) const { return folder.filePath(name).toStdString(); }
     void settle() {
         QTRY_VERIFY(jobs.isIdle());
-        QTest::qWait(40); // views show results in their next frame
+        QTest::qWait(40); // long enough for the next frame, in which views show results
     }
     void openModel(int layers = 3) {
         services.addModel(path("small.gguf"), layers);
@@ -107,7 +107,7 @@ struct Program {
     Widget* find(const QString& name = {}) const {
         return window->findChild<Widget*>(name);
     }
-    /// The menu action whose text contains `text`, mnemonics aside; nullptr if there is none.
+    /// The action in the menu bar whose text contains `text`, apart from "&" marks; nullptr if there is none.
     QAction* action(const QString& text) const {
         for (const QMenu* menu : window->menuBar()->findChildren<QMenu*>())
             for (QAction* action : menu->actions())
@@ -236,7 +236,7 @@ void TestMainWindow::welcomePageOffersWhatLiesInTheCache() {
     QVERIFY(program.allText(program.find<WelcomePage>()).contains("In the Hugging Face cache"));
     QCOMPARE(list->item(3)->text(), "org/model-3");
     QCOMPARE(list->item(3)->data(Qt::AccessibleTextRole).toString(), "org/model-3, 1.50 GB");
-    QVERIFY(list->verticalScrollBar()->maximum() > 0); // the list scrolls
+    QVERIFY(list->verticalScrollBar()->maximum() > 0); // the list does not show all entries without scrolling
     QVERIFY(list->height() < program.window->height() / 2);
     QVERIFY(list->selectedItems().empty());
     std::set<QString> titles;
@@ -276,10 +276,11 @@ void TestMainWindow::aSlowCacheHoldsUpNothing() {
     program.services.cacheIsSlow = true;
     program.launch();
     QTest::qWait(20);
-    QVERIFY(program.jobs.isIdle()); // the search of the cache is not shown as a job
+    QVERIFY(program.jobs.isIdle()); // the search of the cache does not appear in the list of jobs
     program.openModel();
     QVERIFY(program.find<HeadsView>()->isVisible());
-    program.window.reset(); // which also stops the search
+    // Closing the window stops the search.
+    program.window.reset();
 }
 
 void TestMainWindow::emptyCacheIsNotMentioned() {
@@ -309,7 +310,8 @@ void TestMainWindow::neuronMetricsLeadToTheirView() {
     program.action("Select all heads")->trigger();
     program.action("Copy selected values")->trigger();
     QCOMPARE(QApplication::clipboard()->text().count("\r\n"), 17);
-    QVERIFY(program.find<SelectionInspector>()->isVisible()); // it stays, although it shows nothing about neurons
+    // The inspector stays visible, although it has nothing to show for neurons.
+    QVERIFY(program.find<SelectionInspector>()->isVisible());
     run("Show mag_sp_head");
     QVERIFY(program.find<HeadsView>()->isVisible());
     for (const QComboBox* box : program.find<HeadsView>()->findChildren<QComboBox*>())
@@ -372,7 +374,7 @@ void TestMainWindow::modelIsOpenedByDroppingIt() {
     QVERIFY(drop(program.window.get(), QString::fromStdString(program.path("small.gguf"))));
     program.settle();
     QCOMPARE(program.document.session().model.name, "small.gguf");
-    QVERIFY(drop(program.window.get(), program.folder.path())); // a folder is a candidate for a model
+    QVERIFY(drop(program.window.get(), program.folder.path())); // a folder may contain a model, so it is accepted
     program.settle();
 }
 
@@ -549,7 +551,7 @@ void TestMainWindow::errorsStayUntilDismissed() {
     auto* bar = program.find<MessageBar>();
     QVERIFY(bar->text().contains("two.gguf: is no model. Choose another file"));
     QVERIFY(program.find<LogPanel>()->toPlainText().contains("one.gguf: is no model"));
-    QVERIFY(program.find<HeadsView>()->isVisible()); // the open model stays open
+    QVERIFY(program.find<HeadsView>()->isVisible()); // the model that was open stays open
     QTest::mouseClick(bar->findChild<QToolButton*>(), Qt::LeftButton);
     QVERIFY(!bar->isVisible());
 
@@ -587,7 +589,7 @@ void TestMainWindow::inspectorFollowsTheSelection() {
     auto* inspector = program.find<SelectionInspector>();
     auto* table = inspector->findChild<QTreeWidget*>();
     QVERIFY(program.allText(inspector).contains("Nothing is selected"));
-    program.window->goTo({1, 2}); // the seventh of the values 1 to 12
+    program.window->goTo({1, 2}); // the values of the 12 heads are 1 to 12; L1.H2 is the seventh head
     QTest::qWait(1);
     QVERIFY(program.allText(inspector).contains("L1.H2  (KV group 1)"));
     QStringList expected{"gate-norm per head|7.00", "rank 7 of 12 · layer p67|"};
@@ -597,7 +599,7 @@ void TestMainWindow::inspectorFollowsTheSelection() {
     QVERIFY(program.allText(inspector).contains("3 heads selected"));
     expected = {"gate-norm per head|mean 5.00", "3 values from 1.00 to 12.0|"};
     QCOMPARE(rowsOf(table), expected);
-    program.openModel(2); // which has other heads
+    program.openModel(2); // opening another model clears the selection
     QVERIFY(selection->heads().empty());
     QVERIFY(program.allText(inspector).contains("Nothing is selected"));
 }
@@ -811,13 +813,14 @@ void TestMainWindow::finderShowsHeadsLayersAndMetricsWhereItCan() {
     QCOMPARE(selection->active(), std::optional(HeadId{2, 1}));
     program.window->showTab("attention");
     find("l1 h0");
-    QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Attention")); // stays, because it shows heads
+    // The tab stays, because the attention view can show a head.
+    QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Attention"));
     QCOMPARE(selection->active(), std::optional(HeadId{1, 0}));
     program.window->showTab("layers");
     QCOMPARE(find("1"), QString("L1"));
     QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Layers"));
     QVERIFY(selection->heads().size() > 1 && selection->heads().begin()->layer == 1);
-    QCOMPARE(find("gate-norm per head"), QString("gate_norm_head")); // found by its title
+    QCOMPARE(find("gate-norm per head"), QString("gate_norm_head")); // found by the title of the metric
     QVERIFY(program.find<LayersView>()->chosenMetrics().contains("gate_norm_head"));
     QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Layers"));
 }
@@ -853,14 +856,14 @@ void TestMainWindow::paletteJumpsToAHead() {
     QVERIFY(program.find<HeadsView>()->isVisible());
     program.action("Search commands")->trigger();
     QTest::keyClicks(input, "zzzz");
-    QTest::keyClick(input, Qt::Key_Return); // without a match, Return does nothing
+    QTest::keyClick(input, Qt::Key_Return); // nothing matches, so Return does nothing
     QTest::keyClick(input, Qt::Key_Escape);
     QVERIFY(!palette->isVisible());
 }
 
 void TestMainWindow::fuzzySearchPrefersWordStarts() {
     QVERIFY(!fuzzyScore("xyz", "Save session"));
-    QVERIFY(!fuzzyScore("sess save", "Save session")); // the order of words matters
+    QVERIFY(!fuzzyScore("sess save", "Save session")); // words are matched in their order only
     QCOMPARE(fuzzyScore("", "anything"), std::optional(0));
     QVERIFY(*fuzzyScore("ss", "Save session") > *fuzzyScore("ss", "Classes"));
     QVERIFY(*fuzzyScore("ses", "Save session") > *fuzzyScore("ses", "Save easy things"));
@@ -881,7 +884,7 @@ void TestMainWindow::themeChangesAtOnce() {
     QVERIFY(dark.pixelColor(inPanel * dark.devicePixelRatio()).lightness() < 80);
     QVERIFY(light.pixelColor(inPanel * light.devicePixelRatio()).lightness() > 200);
     QCOMPARE(QSettings().value("theme").toString(), "light");
-    program.window->setTheme("dark"); // for this run only, not stored
+    program.window->setTheme("dark"); // applies to this run and is not stored in the settings
     QCOMPARE(QSettings().value("theme").toString(), "light");
     program.launch();
     QTRY_VERIFY(background() > 200);
@@ -979,7 +982,8 @@ void TestMainWindow::recentFilesAreListed() {
 void TestMainWindow::closingAsksOnlyWhenSomethingIsLost() {
     Program program;
     program.openModel();
-    QVERIFY(program.window->close()); // results of a just opened model need not be saved
+    // Results that were measured automatically need not be saved.
+    QVERIFY(program.window->close());
     program.window->show();
 
     program.document.files()->saveSession(QString::fromStdString(program.path("work.h5")));
@@ -1044,7 +1048,7 @@ void TestMainWindow::commandsAreCopiedFromTheMenus() {
         return std::ranges::any_of(commands, [&](const Command& command) { return command.title == title; });
     };
     QVERIFY(isOffered("Copy mask as command line") && isOffered("Copy export as command line"));
-    // With a saved session, the mask's file is placed beside it.
+    // If the session has a file, the mask is written beside it.
     program.document.files()->saveSession(program.folder.filePath("s.h5"));
     program.settle();
     program.document.masks()->setHeadsCut({{0, 1}}, true);

@@ -1,4 +1,4 @@
-// The manual in the window: all pages are included, all links lead somewhere, and the search finds sections.
+// The manual in the window: all pages are included, every link has a target, and the search finds sections.
 
 #include "tests/support/suite.h"
 #include "widgets/help/manual_window.h"
@@ -26,7 +26,7 @@ bool hasAnchor(const ManualPage& page, const QString& anchor) {
     return anchor.isEmpty() || std::ranges::find(page.sections, anchor, &ManualSection::anchor) != page.sections.end();
 }
 
-/// The targets of a page's links, except those to the web.
+/// The targets of the links on a page. Links to web pages are left out.
 QStringList linksOf(const ManualPage& page) {
     static const QRegularExpression link("\\]\\(([^)\\s]+)\\)");
     QStringList targets;
@@ -85,7 +85,7 @@ private slots:
         const QList<ManualPage> pages{manualPage("a.md", "# Masks\nA mask file.\n## Reading\nWords of a `mask`."),
                                       manualPage("b.md", "# Other\nNothing here.")};
         QCOMPARE(searchManual(pages, "mask").size(), 2);
-        QCOMPARE(searchManual(pages, "mask").first().section, 0); // has the word in its title
+        QCOMPARE(searchManual(pages, "mask").first().section, 0); // a match in the title comes first
         QCOMPARE(searchManual(pages, "words MASK").size(), 1);
         QCOMPARE(searchManual(pages, "words MASK").first().excerpt, "Words of a mask.");
         QVERIFY(searchManual(pages, "  ").isEmpty());

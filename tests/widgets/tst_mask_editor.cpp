@@ -43,7 +43,7 @@ struct Bench {
     int steps() { return editor.undoStack()->count(); }
 };
 
-/// Performs random actions that the window offers. The seed is fixed.
+/// Performs random actions that the window offers. The random seed is fixed.
 class RandomActions {
 public:
     explicit RandomActions(MaskEditor* editor)
@@ -233,7 +233,7 @@ void TestMaskEditor::protectedUnitsAreLeftAloneAndSaidSo() {
     QVERIFY(bench.editor.mask().layer(0).mlp);
     QVERIFY(!bench.editor.mask().layer(1).mlp);
     QCOMPARE(bench.refused.last().first().toString(), "1 protected layer left alone.");
-    bench.editor.setHeadsCut({{2, 2}}, false); // restoring is allowed for protected units too
+    bench.editor.setHeadsCut({{2, 2}}, false); // protected units can be restored
     QVERIFY(!bench.editor.isCut({2, 2}));
     bench.undo();
     bench.undo();
@@ -257,7 +257,7 @@ void TestMaskEditor::repeatsOfOneActionAreOneStep() {
     bench.redo();
     QCOMPARE(bench.editor.mask().layer(4).keptHeads(), 1);
     bench.editor.replaceMask(PruningMask(bench.editor.spec()), "Cut the lowest by gate_norm_head", true);
-    QCOMPARE(bench.steps(), 0); // the mask is the first one again, so there is nothing to undo
+    QCOMPARE(bench.steps(), 0); // the mask is as before the first action, so there is nothing to undo
 }
 
 void TestMaskEditor::previewIsNoStepUntilApplied() {
@@ -274,7 +274,7 @@ void TestMaskEditor::previewIsNoStepUntilApplied() {
     QVERIFY(!bench.editor.preview());
     QCOMPARE(bench.steps(), 1);
     bench.editor.setPreview(PruningMask(bench.editor.spec()));
-    bench.editor.setHeadsCut({{1, 1}}, true); // any other action drops the preview
+    bench.editor.setHeadsCut({{1, 1}}, true); // any other action removes the preview
     QVERIFY(!bench.editor.preview());
 }
 
@@ -298,7 +298,7 @@ void TestMaskEditor::masksAreNamedApart() {
 
 void TestMaskEditor::comparingGoesFromMaskToMask() {
     Bench bench;
-    bench.editor.compareWithNext(); // there is no other mask
+    bench.editor.compareWithNext(); // does nothing, because there is only one mask
     QVERIFY(!bench.editor.compared());
     bench.editor.swapCompared();
     bench.editor.renameMask("a");

@@ -1,5 +1,5 @@
-// The mask panel and the table of evaluations, operated by keys and clicks.
-#ifndef Q_MOC_RUN // moc cannot read ATen
+// The mask panel and the table of evaluations, operated with keyboard and mouse events.
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/fake_services.h"
 #endif
 
@@ -78,8 +78,8 @@ struct Bench {
         emit metrics->activated(metrics->currentIndex());
     }
 
-    /// Adds an evaluation of the current mask as if it had been scored on two windows, `worse` nats above the dense
-    /// model.
+    /// Adds a made-up evaluation of the current mask on two windows. Its loss per token is `worse` nats above that of
+    /// the dense model.
     void measured(double worse) {
         Evaluation evaluation;
         evaluation.mask.name = masks().state().edited().name;
@@ -172,7 +172,7 @@ void TestMaskPanel::sliderCutsWhenItIsLetGo() {
     Bench bench;
     bench.chooseMetric("gate_norm");
     auto* slider = named<QSlider>(bench.panel, "How many to cut, by sliding");
-    QCOMPARE(slider->maximum(), 3); // three layers have attention
+    QCOMPARE(slider->maximum(), 3); // the three layers have attention
     slider->setSliderDown(true);
     slider->setValue(2);
     QVERIFY(bench.masks().preview());
@@ -237,7 +237,8 @@ void TestMaskPanel::everyMeasuredMaskIsARow() {
     bench.masks().clearMask();
     bench.measured(0);
     QCOMPARE(table->model()->rowCount(), 2);
-    QCOMPARE(table->model()->index(0, 1).data().toString(), "dense"); // first, although evaluated last
+    // The dense model is the first row, although it was evaluated last.
+    QCOMPARE(table->model()->index(0, 1).data().toString(), "dense");
     QCOMPARE(table->model()->index(1, 2).data().toString(), "11");
     QCOMPARE(table->model()->index(1, 5).data().toString(), "0.250");
 }
@@ -286,17 +287,19 @@ void TestMaskPanel::rowsStayWhileOthersCome() {
     bench.masks().renameMask("two");
     bench.measured(0.5);
     QCOMPARE(inserted.size(), 1);
-    QCOMPARE(table->model()->index(0, 1).data().toString(), QString("two")); // descending order: worst first
+    // In descending order, the row with the largest loss is the first.
+    QCOMPARE(table->model()->index(0, 1).data().toString(), QString("two"));
     QCOMPARE(current(), QString("one"));
     QVERIFY(table->selectionModel()->isRowSelected(1));
     bench.masks().clearMask();
     bench.measured(0);
     QCOMPARE(inserted.size(), 2);
     QCOMPARE(current(), QString("one"));
-    QCOMPARE(bench.evaluations.current()->text->reference->difference.nats, 0.25); // the dense model is evaluated now
+    // The difference is known now that the dense model is evaluated.
+    QCOMPARE(bench.evaluations.current()->text->reference->difference.nats, 0.25);
     QCOMPARE(table->model()->index(table->currentIndex().row(), 0).data().toString(), QString("1"));
     QSignalSpy removed(model, &QAbstractItemModel::rowsRemoved);
-    bench.measured(0); // the same evaluation again
+    bench.measured(0); // replaces the equal evaluation and adds no row
     QCOMPARE(inserted.size(), 2);
     QCOMPARE(removed.size(), 0);
     QCOMPARE(reset.size(), 0);
@@ -323,10 +326,10 @@ void TestMaskPanel::aPointChoosesItsRow() {
     QCOMPARE(scatter->highlighted().value_or(99), std::size_t{1});
     QVERIFY2(QToolTip::text().startsWith("one\n"), qPrintable(QToolTip::text()));
     QVERIFY2(QToolTip::text().contains("nats/token: 0.250"), qPrintable(QToolTip::text()));
-    QTest::mouseClick(scatter, Qt::LeftButton, {}, QPoint(2, 2)); // beside all points
+    QTest::mouseClick(scatter, Qt::LeftButton, {}, QPoint(2, 2)); // a click that hits no point
     QCOMPARE(bench.evaluations.current()->mask.name, std::string("one"));
     QVERIFY(bench.masks().mask().keepsAll());
-    // The point of a row that is selected in the table is ringed in the accent colour.
+    // The point of the row that is selected in the table has a ring in the accent colour.
     const QImage before = scatter->grab().toImage();
     bench.evaluations.table()->selectRow(2);
     QCOMPARE(scatter->highlighted().value_or(99), std::size_t{2});

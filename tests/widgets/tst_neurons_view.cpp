@@ -1,4 +1,4 @@
-#ifndef Q_MOC_RUN // moc cannot read ATen
+#ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/fake_services.h"
 #endif
 
@@ -37,7 +37,7 @@ namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// A neuron metric whose values grow with the layer and have a long tail.
+/// A session with a neuron metric. The values grow with the layer, and a few are much larger than the others.
 Session session(int layers, int ffn) {
     Session made;
     made.model.name = "model";
@@ -59,7 +59,7 @@ Session session(int layers, int ffn) {
     return made;
 }
 
-/// CPU milliseconds, which other work on the machine does not change.
+/// Measures CPU time in milliseconds, because other work on the machine would distort wall time.
 class ProcessorTime {
 public:
     double elapsed() const { return 1000.0 * static_cast<double>(std::clock() - m_begin) / CLOCKS_PER_SEC; }
@@ -69,7 +69,7 @@ private:
     std::clock_t m_begin = std::clock();
 };
 
-/// A view on a document whose sessions are made in memory.
+/// A neurons view on a document with a session in memory.
 struct Bench {
     QTemporaryDir folder;
     FakeServices services;
@@ -172,7 +172,8 @@ private slots:
         bench.press(Qt::Key_Right);
         QCOMPARE(bench.cell(0, NeuronTable::valueColumn),
                  QString::fromStdString(significant(std::ranges::min(made.results[0].values.row(4)))));
-        bench.selection.select({{0, 2}}, Selection::Mode::replace, HeadId{0, 2}); // as another view does
+        // Simulates a selection in another view.
+        bench.selection.select({{0, 2}}, Selection::Mode::replace, HeadId{0, 2});
         QCOMPARE(bench.document.session().view.at("neurons.layer"), "0");
     }
 
@@ -188,7 +189,7 @@ private slots:
         bench.press(Qt::Key_Enter);
         QVERIFY(bench.isLayerOpen());
         bench.settle();
-        QVERIFY(bench.view.layerNeurons()->height() > 150); // the height that it had before
+        QVERIFY(bench.view.layerNeurons()->height() > 150); // the panel has its previous height
         QTest::mouseClick(bench.view.layerNeurons()->findChild<QToolButton*>(), Qt::LeftButton);
         QVERIFY(!bench.isLayerOpen());
     }
@@ -205,7 +206,7 @@ private slots:
         QVERIFY(bench.isLayerOpen());
         QVERIFY(bench.selection.heads().empty());
         QCOMPARE(bench.view.layerNeurons()->table()->model()->rowCount(), 20);
-        bench.press(Qt::Key_Left); // moves on from the layer without heads
+        bench.press(Qt::Key_Left); // moves from the layer without heads to the previous one
         QCOMPARE(bench.selection.active(), (HeadId{1, 0}));
         QCOMPARE(bench.view.layerNeurons()->table()->model()->rowCount(), 0);
         bench.press(Qt::Key_Right);

@@ -61,7 +61,8 @@ MetricResult result(std::string_view id, const ModelSpec& spec, Value value) {
     return made;
 }
 
-/// Two metrics that place the heads on a slightly bent grid: layers from left to right, heads from bottom to top.
+/// A session with two metrics. Plotted against each other they place the heads on a slightly bent grid: layers from
+/// left to right, heads from bottom to top.
 Session session() {
     const ModelSpec spec = shape(layers, heads, 5);
     Session made;
@@ -77,7 +78,7 @@ Session session() {
     return made;
 }
 
-/// CPU milliseconds of this process, which other work on the machine does not change.
+/// CPU time of this process in milliseconds. Other work on the machine would distort wall time.
 double cpuMs() {
     return 1000.0 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
@@ -93,7 +94,7 @@ std::set<HeadId> wholeLayer(int layer) {
 
 namespace {
 
-/// A view on a document with a session made in memory.
+/// A scatter view on a document with a session in memory.
 class Bench {
 public:
     Bench()
@@ -121,7 +122,7 @@ public:
             move(point, Qt::LeftButton, modifiers);
         QTest::mouseRelease(plot(), Qt::LeftButton, modifiers, points.back());
     }
-    /// Like QTest::mouseMove(), but the event states the held buttons.
+    /// Sends a mouse move with pressed buttons, which QTest::mouseMove() cannot do.
     void move(QPoint point, Qt::MouseButtons held = {}, Qt::KeyboardModifiers modifiers = {}) {
         QMouseEvent event(QEvent::MouseMove, point, plot()->mapToGlobal(point), Qt::NoButton, held, modifiers);
         QApplication::sendEvent(plot(), &event);
@@ -219,7 +220,7 @@ private slots:
         QCOMPARE(bench.selected(), (std::set<HeadId>{{0, 3}, {2, 3}, {3, 3}, {4, 3}}));
         const QPoint a = bench.at(1, 3);
         const QPoint b = bench.at(5, 3);
-        // The lasso surrounds the two outer points and passes above those between them.
+        // The lasso encloses the two outer points. Between them it passes above the other points of the row.
         bench.selection.clear();
         bench.drag({a + QPoint(-15, 20), a + QPoint(-15, -20), b + QPoint(15, -20), b + QPoint(15, 20),
                     b + QPoint(-15, 20), b + QPoint(-15, -15), a + QPoint(15, -15), a + QPoint(15, 20)},
@@ -343,7 +344,8 @@ private slots:
                           Qt::NoScrollPhase, false);
         QApplication::sendEvent(bench.plot(), &wheel);
         QVERIFY(bench.plot()->isZoomed());
-        QVERIFY((bench.at(3, 3) - fixed).manhattanLength() < 12); // not exact, because margins adapt to the labels
+        // The point moves a little, because the margins adapt to the labels.
+        QVERIFY((bench.at(3, 3) - fixed).manhattanLength() < 12);
         QVERIFY(bench.at(5, 3).x() > before.x() + 20);
         QTest::mouseDClick(bench.plot(), Qt::LeftButton, {}, fixed + QPoint(0, 90));
         QVERIFY(!bench.plot()->isZoomed());
@@ -385,7 +387,8 @@ private slots:
         };
         QVERIFY(said("Not measured"));
         auto* button = bench.view.findChild<QPushButton*>();
-        QVERIFY(button->isVisible() && !button->isEnabled()); // disabled, because the checkpoint is not open
+        // It cannot be measured, because the checkpoint is not open.
+        QVERIFY(button->isVisible() && !button->isEnabled());
         QVERIFY(bench.view.currentFigure().series.empty());
         bench.view.showMetrics("mag_sp_neuron", "mag_sp_head");
         QVERIFY(said("nothing in common but their layer") && !button->isVisible());
@@ -462,7 +465,7 @@ private slots:
         taken();
         plot.showFigure(figure, areHeads ? Scope::head : Scope::neuron, spec);
         const double shown = taken();
-        QCoreApplication::processEvents(); // replots
+        QCoreApplication::processEvents(); // draws the plot
         const QPixmap drawn = plot.grab();
         const double painted = taken();
         plot.selectAll();

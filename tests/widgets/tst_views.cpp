@@ -80,7 +80,7 @@ Session session(const ModelSpec& spec) {
     return made;
 }
 
-/// A dark palette that sets only the roles that views use.
+/// A dark palette. It sets only the roles that the views use.
 QPalette darkPalette() {
     QPalette palette(QColor(0x2b, 0x2d, 0x30), QColor(0x1e, 0x1f, 0x22));
     for (const auto role : {QPalette::Text, QPalette::WindowText, QPalette::ButtonText})
@@ -93,7 +93,7 @@ QPalette darkPalette() {
 
 namespace {
 
-/// Views on a document with sessions made in memory.
+/// A heads view and a layers view on a document with a session in memory.
 class Bench {
 public:
     Bench()
@@ -130,7 +130,7 @@ public:
             move(heads.grid(), point, button, modifiers);
         QTest::mouseRelease(heads.grid(), button, modifiers, points.back());
     }
-    /// Like QTest::mouseMove(), but the event states the held buttons.
+    /// Sends a mouse move with pressed buttons, which QTest::mouseMove() cannot do.
     static void move(QWidget* widget, QPoint point, Qt::MouseButtons held = {}, Qt::KeyboardModifiers modifiers = {}) {
         QMouseEvent event(QEvent::MouseMove, point, widget->mapToGlobal(point), Qt::NoButton, held, modifiers);
         QApplication::sendEvent(widget, &event);
@@ -686,7 +686,7 @@ private:
         return bench.heads.grid()->grab().toImage().pixel(bench.cell(layer, head) * bench.heads.devicePixelRatioF());
     }
 
-    /// Writes a picture to look at.
+    /// Saves a screenshot of a view for inspection by a person.
     static void screenshot(QWidget& view, const QString& name) {
         const QString folder = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
         if (folder.isEmpty())

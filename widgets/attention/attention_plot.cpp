@@ -20,7 +20,7 @@ namespace {
 constexpr double wheelNotch = 120;
 constexpr double pixelsPerNotch = 60;
 constexpr double zoomPerNotch = 0.8;
-constexpr double widestFitting = 28; ///< pixels to a cell: short texts do not fill the window
+constexpr double widestFitting = 28; ///< largest size of a cell in pixels when the whole map fits
 constexpr double widestCell = 64;
 
 constexpr int labelCharacters = 12;
@@ -28,7 +28,7 @@ constexpr int colourBarWidth = 14;
 constexpr int barLabelCharacters = 8;
 constexpr int smallestLabel = 9; ///< pixels
 
-/// Colours of a map's cells, looked up rather than computed for every pixel.
+/// A table of the colours of a map's cells, so that they are not computed for each pixel.
 class Palette {
 public:
     Palette(const ColourRange& range, QRgb absent)
@@ -69,7 +69,7 @@ void AttentionPlot::setMap(std::shared_ptr<const MapPyramid> map, const ColourRa
     m_reason = reason;
     m_picture = {};
     update();
-    emit hoverChanged(); // the cell is the same, its value another
+    emit hoverChanged(); // the pointer is on the same cell, but the cell's value changed
 }
 
 void AttentionPlot::arrange() {
@@ -225,7 +225,7 @@ void AttentionPlot::keyPressEvent(QKeyEvent* event) {
 
 // ---- picture
 
-/// The map's area in pixels, made once for each part of a map that is shown.
+/// The image of the part of the map that is on screen. It is drawn once and kept until m_picture is cleared.
 const QImage& AttentionPlot::picture() {
     const qreal ratio = devicePixelRatioF();
     const QSize size = m_area.size() * ratio;
@@ -280,7 +280,7 @@ void AttentionPlot::paintEvent(QPaintEvent*) {
     paintColourBar(painter);
 }
 
-/// Width of the tokens' names and of the axis name beside them.
+/// Width in pixels of the tokens' labels and of the axis name next to them.
 int AttentionPlot::widthOfLabels() const {
     const QFontMetrics metrics = fontMetrics();
     int widest = metrics.horizontalAdvance("000");
@@ -306,7 +306,7 @@ int AttentionPlot::labelStep() const {
     return std::max(1, static_cast<int>(std::ceil(room / m_scale)));
 }
 
-/// A token's name where each has room, else its index.
+/// A token's text if there is room for the label of every token; otherwise its index.
 QString AttentionPlot::label(int token) const {
     if (labelStep() > 1)
         return QString::number(token);
@@ -337,7 +337,7 @@ void AttentionPlot::paintTokens(QPainter& painter) const {
     const auto lastShown = [&](double first, int pixels) {
         return std::min(last, static_cast<int>(first + pixels / m_scale));
     };
-    // paintHover() writes the names of the hovered cell.
+    // paintHover() draws the labels of the hovered cell, so labels next to them are left out here.
     const auto isFree = [&](int token, int hovered) { return !m_hovered || std::abs(token - hovered) >= step; };
     const AttentionCell hovered = m_hovered.value_or(AttentionCell());
     painter.setPen(themeOf(*this).muted);
@@ -358,7 +358,7 @@ void AttentionPlot::paintTokens(QPainter& painter) const {
     painter.restore();
 }
 
-/// The cell under the pointer, with its two tokens in full.
+/// Draws the frame of the hovered cell and the labels of its query and its key.
 void AttentionPlot::paintHover(QPainter& painter) const {
     if (!m_hovered)
         return;

@@ -30,19 +30,19 @@ class AttentionPlot : public QWidget {
 public:
     explicit AttentionPlot(QWidget* parent = nullptr);
 
-    /// Sets the labels, and resets the zoom. @param tokens of the maps that will be shown
+    /// Sets the labels and resets the zoom. @param tokens texts of the prompt's tokens, in order
     void setTokens(const QStringList& tokens);
     /// @param map null = shows `reason` instead
     void setMap(std::shared_ptr<const MapPyramid> map, const ColourRange& range, const QString& reason = {});
     void resetZoom();
-    /// Width of the colour bar with its labels.
+    /// Width in pixels of the colour bar with its labels.
     int widthBesideMap() const;
 
     const std::shared_ptr<const MapPyramid>& map() const { return m_map; }
     const QStringList& tokens() const { return m_tokens; }
     std::optional<AttentionCell> hovered() const { return m_hovered; }
     std::optional<AttentionCell> cellAt(QPointF point) const;
-    /// The pixels of a cell; outside the widget if the cell is scrolled out of sight.
+    /// The rectangle of a cell in the widget's coordinates. It lies outside the widget if the cell is not on screen.
     QRect cellRect(AttentionCell cell) const;
 
 signals:
@@ -86,10 +86,10 @@ private:
     ColourRange m_range;
     QString m_reason; ///< why there is no map
     QStringList m_tokens;
-    QRect m_area;       ///< of the map, in pixels
+    QRect m_area;       ///< area of the map in the widget, in pixels
     double m_scale = 1; ///< pixels per cell
     QPointF m_first;    ///< key and query at the top left of the area
-    QImage m_picture;   ///< null = has to be drawn again
+    QImage m_picture;   ///< null = must be drawn again
     std::optional<AttentionCell> m_hovered;
     QPointF m_lastPoint;
 };

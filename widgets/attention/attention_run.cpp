@@ -13,7 +13,7 @@ namespace secateur {
 
 namespace {
 
-/// The prompt until another is typed: short, with repeated words and names to attend to.
+/// The default prompt. Names and words are repeated, so that heads have earlier tokens to attend to.
 constexpr auto firstPrompt =
     "When Mary and John went to the store, John gave a drink to Mary. When Ann and Tom went to "
     "the park, Tom gave a ball to";
@@ -22,7 +22,7 @@ constexpr std::size_t sampleForColours = 200'000;
 
 } // namespace
 
-/// A prompt on its way through a model. Belongs to whichever job holds the mutex.
+/// The prompt, its model and mask, and the forward pass over it. Only the job that holds the mutex may use them.
 struct AttentionRun::Bench {
     std::mutex mutex;
     std::shared_ptr<const Model> model;
@@ -42,7 +42,7 @@ struct AttentionRun::Bench {
     }
 };
 
-/// What the job that reads all layers has read.
+/// Layers that the job of readAll() has read and the GUI thread has not taken yet.
 struct AttentionRun::ReadLayers {
     PromptTokens tokens;
     std::vector<std::pair<int, LayerAttention>> layers;
@@ -114,7 +114,7 @@ void AttentionRun::show(HeadId head) {
         bench->prepare(progress);
         LayerAttention found = bench->reader->layer(head.layer, head.head, progress);
         std::shared_ptr<const MapPyramid> map;
-        std::vector<double> sample; // here, for a large map has millions of values
+        std::vector<double> sample; // sampled in the job, because a large map has millions of values
         if (found.map) {
             map = std::make_shared<const MapPyramid>(std::move(found.map->values), found.map->tokens);
             sample = map->sample(sampleForColours);
@@ -147,7 +147,8 @@ void AttentionRun::readAll() {
             progress.report(static_cast<double>(layer) / layers, "layer " + std::to_string(layer));
             if (done.contains(layer))
                 continue;
-            // Nothing is reported from here on: a report may wait for a job that waits for the bench.
+            // Pass no progress while the mutex is held: report() may wait for a job of higher priority, and that job
+            // may wait for the mutex.
             const std::lock_guard onlyUser(bench->mutex);
             bench->prepare(Progress());
             LayerAttention found = bench->reader->layer(layer);
@@ -187,7 +188,8 @@ void AttentionRun::take(const PromptTokens& tokens, int layer, const LayerAttent
     emit layerRead(layer);
 }
 
-/// A job cancelled in the panel of jobs. Jobs cancelled by this class have been forgotten by then.
+/// Called when the user cancels a job in the panel Jobs. For jobs that this class cancelled itself, m_job has another
+/// value by now.
 void AttentionRun::onCancelled(quint64 job) {
     if (job != 0 && (job == m_job || job == m_allJob))
         onFailed(job, tr("Cancelled. Choose a head to go on."));

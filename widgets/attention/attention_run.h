@@ -31,7 +31,7 @@ public:
 
     const QString& prompt() const { return m_prompt; }
     void setPrompt(const QString& prompt);
-    /// Whether the model runs under the current mask, not dense.
+    /// Whether the model runs under the current mask; false = as the dense model.
     bool isMasked() const { return m_masked; }
     void setMasked(bool masked);
     /// Whether there is a model to run.
@@ -42,12 +42,12 @@ public:
     /// Requests the thumbnails of all layers.
     void readAll();
 
-    /// The prompt's tokens, but at most the first mostTokens; null until the prompt was read.
+    /// The prompt's tokens, at most mostTokens of them; null until the prompt was read.
     const PromptTokens* tokens() const { return m_tokens ? &*m_tokens : nullptr; }
     static constexpr std::size_t mostTokens = 4096;
     /// The last map; null = none, or its head is cut.
     const std::shared_ptr<const MapPyramid>& map() const { return m_map; }
-    /// A sample of the map's values, to which the range of colours is fitted.
+    /// A sample of the map's values, from which the range of the colours is computed.
     const std::vector<double>& sample() const { return m_sample; }
     /// The map's head; empty before the first map.
     std::optional<HeadId> head() const { return m_head; }
@@ -59,11 +59,11 @@ public:
     const QString& failure() const { return m_failure; }
 
 signals:
-    /// All maps were removed, because the model, the prompt or the mask changed.
+    /// Emitted after all maps were removed, because the model, the prompt or the mask changed.
     void restarted();
     void tokensChanged();
     void mapChanged();
-    /// The thumbnails of a layer are available.
+    /// Emitted when the thumbnails of a layer are available.
     void layerRead(int layer);
     void stateChanged();
 

@@ -218,7 +218,7 @@ void AttentionSheet::paintCell(QPainter& painter, HeadId head, const QRect& cell
     }
 }
 
-/// The hovered head, or all heads of a layer that is hovered as a whole in another view.
+/// The hovered head. If another view hovers a whole layer, all heads of this layer.
 std::set<HeadId> AttentionSheet::pointedAt() const {
     std::set<HeadId> heads;
     const std::optional<int> layer = m_selection->hoveredLayer();
@@ -231,7 +231,7 @@ std::set<HeadId> AttentionSheet::pointedAt() const {
     return heads;
 }
 
-/// Paints only the cells that change.
+/// Repaints only the cells whose hover state changed.
 void AttentionSheet::followHover() {
     std::set<HeadId> changed = pointedAt();
     changed.swap(m_pointedAt);

@@ -18,27 +18,27 @@ class HeadFilter;
 class Selection;
 struct PlotTheme;
 
-/// Thumbnails of attention maps: of one layer in several columns, or of all layers, from top to bottom, with heads from
-/// left to right. The colours of each thumbnail range from 0 to its own 99th percentile, so they show the shape of the
-/// attention, not its size. A click selects a head.
+/// Thumbnails of attention maps. Shows the heads of one layer in several columns, or all layers as rows with one column
+/// per head. The colours of each thumbnail range from 0 to its own 99th percentile, so that thumbnails show the pattern
+/// of the attention and not its size. A click selects a head.
 class AttentionSheet : public QWidget {
     Q_OBJECT
 
 public:
     AttentionSheet(Selection* selection, QWidget* parent = nullptr);
 
-    /// Heads that do not pass are drawn paler.
+    /// Sets the filter. Heads that do not pass it are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// Removes all thumbnails.
+    /// Sets the layers to show and removes all thumbnails.
     void setLayers(const ModelSpec& spec, const std::vector<int>& layers);
-    /// For a sheet of one layer. @param columns 0 = all heads in a row
+    /// Sets the number of columns of a sheet of one layer. @param columns 0 = all heads in one row
     void setColumns(int columns);
-    /// @param side pixels of a thumbnail
+    /// @param side side of a thumbnail in pixels
     void setSide(int side);
     int side() const { return m_side; }
     void setColours(const QString& map);
     void setThumbnail(const AttentionThumbnail& thumbnail);
-    /// Marks the layer's heads without a thumbnail as cut.
+    /// Notes that a layer was read. Its heads without a thumbnail are then drawn as cut.
     void setRead(int layer);
 
     QRect cellRect(HeadId head) const;
@@ -46,10 +46,10 @@ public:
     QSize sizeHint() const override;
 
 signals:
-    /// The wheel was turned with Ctrl. @param steps above 0 = larger thumbnails
+    /// Emitted when the wheel is turned with Ctrl. @param steps positive = larger thumbnails
     void zoomWanted(double steps, const QPointF& about);
     void toolTipRequested(const QPoint& globalPosition, secateur::HeadId head);
-    /// A thumbnail was double-clicked.
+    /// Emitted when a thumbnail is double-clicked.
     void opened(secateur::HeadId head);
 
 protected:
@@ -80,12 +80,12 @@ private:
     const HeadFilter* m_filter = nullptr;
     ModelSpec m_spec;
     std::vector<int> m_layers;
-    std::vector<int> m_rows; ///< by layer; -1 = not shown
+    std::vector<int> m_rows; ///< row on the sheet of each layer; -1 = not shown
     std::set<int> m_read;
     std::map<HeadId, AttentionThumbnail> m_thumbnails;
-    mutable std::map<HeadId, QPixmap> m_pictures; ///< of thumbnails that were painted before
+    mutable std::map<HeadId, QPixmap> m_pictures; ///< pictures of thumbnails that were painted before
     QString m_colours = "viridis";
-    std::set<HeadId> m_pointedAt; ///< painted with a frame
+    std::set<HeadId> m_pointedAt; ///< heads painted with a frame
     int m_side = 64;
     int m_columns = 0; ///< 0 = a row for each layer
 };

@@ -29,21 +29,21 @@ class HeadFilter;
 class JobRunner;
 class Selection;
 
-/// Attention maps of a prompt, which is edited in the view: the map of the active head with thumbnails of its layer
-/// beside it, or thumbnails of all heads of the model. The model does not run before the view is visible.
+/// Attention maps of a prompt, which can be edited in the view. Shows the map of the active head next to the thumbnails
+/// of its layer, or the thumbnails of all heads of the model. The model runs only while the view is visible.
 class AttentionView : public QWidget {
     Q_OBJECT
 
 public:
     AttentionView(Document* document, JobRunner* jobs, Selection* selection, QWidget* parent = nullptr);
 
-    /// Heads that do not pass are drawn paler.
+    /// Sets the filter. Heads that do not pass it are drawn paler.
     void setFilter(const HeadFilter* filter);
     /// The map on screen; without cells if there is none.
     Figure currentFigure() const;
     /// The command that draws the map again. @param maskFile file of the model's mask; empty = dense
     CommandLine command(const std::string& maskFile) const;
-    /// Copying and saving, for the window's menus; they are also in the context menu.
+    /// Actions that copy and save the map, for the window's menus. The context menu has them too.
     FigureActions* figureActions() const { return m_actions; }
     AttentionPlot* plot() const { return m_plot; }
     AttentionRun* run() const { return m_run; }
@@ -57,11 +57,12 @@ public slots:
     void showAllHeads(bool all);
 
 signals:
-    /// The user wants to copy the command, which needs the current mask in a file.
+    /// Emitted when the user copies the command while the model runs under a mask, which has to be written to a file
+    /// first.
     void maskedCommandWanted();
-    /// One line about the cell or head under the pointer; empty if there is none.
+    /// Emitted with one line about the cell or head under the pointer; empty if there is none.
     void hoverText(const QString& text);
-    /// A picture could not be saved.
+    /// Emitted when a picture could not be saved.
     void failed(const QString& message);
 
 protected:
@@ -74,9 +75,10 @@ private:
     void connectAll();
     void restore();
     void restart();
-    /// Requests the active head's map, and all thumbnails if they are shown. Runs nothing while invisible.
+    /// Requests the map of the active head, and all thumbnails if they are shown. Does nothing while the view is
+    /// invisible.
     void follow();
-    /// Divides the width: the map is a square, the layer's thumbnails have the rest.
+    /// Divides the width between the map, which is a square, and the thumbnails of the layer.
     void shareWidth();
     void onLayerRead(int layer);
     void showMap();
@@ -96,7 +98,7 @@ private:
     QCheckBox* m_masked;
     ColourControls* m_colours;
     QToolButton* m_all;
-    QSlider* m_size; ///< of thumbnails in the sheet
+    QSlider* m_size; ///< size of the thumbnails of all heads
     QLabel* m_title;
     QStackedWidget* m_stack;
     AttentionPlot* m_plot;
@@ -105,7 +107,7 @@ private:
     QScrollArea* m_stripArea;
     QScrollArea* m_sheetArea;
     FigureActions* m_actions;
-    QTimer* m_typing; ///< runs while the user may still be typing the prompt
+    QTimer* m_typing; ///< waits until the user has stopped typing the prompt
     int m_stripLayer = -1;
     bool m_fitsWidth = true; ///< whether the thumbnails fill the width of the sheet, until the user resizes them
 };

@@ -17,23 +17,23 @@ namespace secateur {
 
 namespace {
 
-constexpr int savePauseMs = 500; ///< with the writing itself, also on a slow disk, under a second
+constexpr int savePauseMs = 500; ///< delay after a change; with the time of writing, it stays below one second
 constexpr const char* originalSession = "autosave.session";
 
 QString lockOf(const QString& path) {
     return path + ".lock";
 }
 
-/// @returns null when a running program holds the lock
+/// Locks a file. @returns null if a running program holds the lock
 std::unique_ptr<QLockFile> takeLock(const QString& path) {
     auto lock = std::make_unique<QLockFile>(path);
-    lock->setStaleLockTime(0); // a lock is stale when its program has ended, whatever its age
+    lock->setStaleLockTime(0); // 0 = the lock's age does not matter: it is stale as soon as its program has ended
     if (!lock->tryLock())
         return nullptr;
     return lock;
 }
 
-/// Whether a lock file holds all lines that QLockFile writes: process, program and host.
+/// Whether a lock file holds all lines that QLockFile writes: process id, program name and host name.
 bool isComplete(const QString& path) {
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
@@ -66,7 +66,7 @@ Autosave::Autosave(Document* document, const QString& folder, QObject* parent)
 Autosave::~Autosave() {
     m_writer.waitForDone();
     m_writing = false;
-    forget(); // the user was asked about unsaved changes before
+    forget(); // the window has asked about unsaved changes before it closed
 }
 
 QString Autosave::stateFolder() {
@@ -92,7 +92,7 @@ void Autosave::noteChange() {
         startPause();
 }
 
-/// Counts from the first change that is not written, also if it came during a write.
+/// Starts the delay before the next write, counted from the first change that is not written yet.
 void Autosave::startPause() {
     m_pause->start(std::max(0, savePauseMs - static_cast<int>(m_sinceChange.elapsed())));
 }
@@ -125,7 +125,7 @@ void Autosave::written(const QString& error) {
         forget();
     else if (m_pending)
         startPause();
-    if (error.isEmpty() && !m_pending) // with a change pending, the file may lack what was recovered since
+    if (error.isEmpty() && !m_pending) // a pending change may be the content that was recovered
         removeRecovered();
     if (!error.isEmpty() && !m_failed)
         emit failed(tr("Masks cannot be autosaved: %1").arg(error));
@@ -145,14 +145,15 @@ void Autosave::removeRecovered() {
         QFile::remove(path);
 }
 
-/// Locks of programs that were killed before or while they wrote.
+/// Removes lock files that programs left behind when they were killed.
 void Autosave::removeStaleLocks() {
     static const QStringList locks{"*.h5.lock", ".*.h5.lock"};
     for (const QFileInfo& file : QDir(m_folder).entryInfoList(locks, QDir::Files | QDir::Hidden)) {
         const QString session = m_folder + "/" + file.completeBaseName().mid(file.fileName().startsWith('.') ? 1 : 0);
         if (session == m_path || QFile::exists(session))
             continue;
-        // A program that was killed while it locked leaves an incomplete lock file, which QLockFile never takes over.
+        // A program that is killed while it takes a lock leaves an incomplete lock file. QLockFile never takes such a
+        // file over.
         const bool isOld = file.lastModified().secsTo(QDateTime::currentDateTime()) > 60;
         if ((isOld && !isComplete(file.filePath())) || takeLock(lockOf(session)))
             QFile::remove(file.filePath());
@@ -175,7 +176,7 @@ std::list<Leftover> Autosave::leftovers() {
                              static_cast<int>(session.masks.size()), static_cast<int>(session.evaluations.size())});
             m_taken.push_back(std::move(lock));
         } catch (const std::exception&) {
-            QFile::remove(path); // unreadable
+            QFile::remove(path); // the file cannot be read
         }
     }
     return found;

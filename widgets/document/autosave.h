@@ -17,7 +17,7 @@ class Document;
 
 /// An autosaved session of a program that ended without saving.
 struct Leftover {
-    QString path;    ///< of the autosaved session
+    QString path;    ///< path of the autosaved session
     QString model;   ///< name of the model
     QString session; ///< the session file that was open; empty = none
     int masks = 0;
@@ -31,22 +31,23 @@ class Autosave : public QObject {
     Q_OBJECT
 
 public:
-    /// @param folder the state folder; created when it is needed
+    /// @param folder the state folder; it is created before the first write
     Autosave(Document* document, const QString& folder, QObject* parent = nullptr);
     ~Autosave() override;
 
-    /// $XDG_STATE_HOME/secateur, or ~/.local/state/secateur.
+    /// The path $XDG_STATE_HOME/secateur, or ~/.local/state/secateur if the variable is not set.
     static QString stateFolder();
 
-    /// Autosaved sessions of programs that have ended, the latest first. From now on other programs leave them alone.
+    /// Autosaved sessions of programs that have ended, the latest first. Locks them, so that other programs do not
+    /// offer them too.
     std::list<Leftover> leftovers();
     void discard(const Leftover& leftover);
-    /// Whether the last change was written.
+    /// Whether every change so far was written.
     bool isWritten() const { return !m_pending && !m_writing; }
 
 signals:
     void failed(const QString& message);
-    /// @param path of the session that another window has open
+    /// Emitted when another window has the session open. @param path of the session
     void openElsewhere(const QString& path);
 
 private:
@@ -67,11 +68,11 @@ private:
     QElapsedTimer m_sinceChange; ///< since the first change that is not written
     QString m_path;              ///< file that this program writes; empty before the first write
     std::unique_ptr<QLockFile> m_lock;
-    std::list<std::unique_ptr<QLockFile>> m_taken; ///< locks of leftovers
+    std::list<std::unique_ptr<QLockFile>> m_taken; ///< locks of the sessions that leftovers() returned
     std::unique_ptr<QLockFile> m_sessionLock;
     QString m_watched;
     QStringList
-        m_recovered; ///< leftovers that are open again; removed once their content is written, saved or discarded
+        m_recovered; ///< autosaved sessions opened by recover(); deleted once their content is saved elsewhere
     bool m_pending = false;
     bool m_writing = false;
     bool m_failed = false;

@@ -28,7 +28,7 @@ std::string fullPath(const QString& path) {
     return QFileInfo(path).absoluteFilePath().toStdString();
 }
 
-/// "my mask (2)" -> "my-mask-2"
+/// Replaces characters that need quoting: "my mask (2)" -> "my-mask-2".
 QString fileName(const std::string& name) {
     static const QRegularExpression awkward("[^\\w.+-]+");
     QString text = QString::fromStdString(name).replace(awkward, "-");
@@ -37,7 +37,7 @@ QString fileName(const std::string& name) {
     return text.isEmpty() ? QStringLiteral("mask") : text;
 }
 
-/// Whether a file holds this mask. False for files that cannot be read as a mask of the model.
+/// Whether the file at `path` holds the mask of `record`. False if it cannot be read as a mask of the model.
 bool holds(const Services& services, const std::string& path, const MaskRecord& record, const ModelSpec& spec) {
     try {
         std::vector<std::string> ignored;
@@ -47,7 +47,8 @@ bool holds(const Services& services, const std::string& path, const MaskRecord& 
     }
 }
 
-/// The measurements of keys, both sides of differences, each once, without the reference's.
+/// The measurements that the keys name, each once. A difference names two measurements. Those of the reference are left
+/// out.
 std::vector<const MetricResult*> measurementsOf(const Document& document, const std::vector<std::string>& keys) {
     std::vector<const MetricResult*> found;
     for (const std::string& text : keys) {
@@ -67,7 +68,7 @@ std::vector<const MetricResult*> measurementsOf(const Document& document, const 
 
 std::string modelPath(const Document& document) {
     const std::string& path = document.session().model.path;
-    // Without the checkpoint, the path as the session stores it.
+    // If the checkpoint was not found, return the path that the session stores.
     return document.model() ? fullPath(QString::fromStdString(path)) : path;
 }
 
@@ -119,7 +120,7 @@ void CommandCopier::copyMeasuring(const std::vector<std::string>& keys) {
     std::vector<MetricResult> results;
     std::set<std::string> masks;
     for (const MetricResult* result : measurementsOf(*m_document, keys)) {
-        MetricResult& how = results.emplace_back(); // the command needs no values
+        MetricResult& how = results.emplace_back(); // a copy without values, which the command does not need
         how.request = result->request;
         how.measurement = result->measurement;
         how.data = result->data;

@@ -19,10 +19,10 @@ namespace secateur {
 class Document;
 class JobRunner;
 
-/// The open model's absolute path, for a command.
+/// The open model's absolute path, for use in a command.
 std::string modelPath(const Document& document);
 
-/// The command that draws a figure of metrics: from the model, or from the session if the checkpoint was not found.
+/// The command that draws a figure of metrics. It reads the model, or the session if the checkpoint was not found.
 /// @param figure "id[:key=value]..."
 CommandLine plotLine(const Document& document, const std::string& figure);
 /// plotLine() as text.
@@ -30,42 +30,43 @@ std::string plotText(const Document& document, const std::string& figure);
 
 /// Commands as text, quoted for a shell, one per line.
 QString linesOf(const std::vector<CommandLine>& commands);
-/// Puts these lines on the clipboard.
+/// Copies commands to the clipboard, one per line.
 void copyCommands(const std::vector<CommandLine>& commands);
 
-/// Puts the commands that repeat a result on the clipboard. A command under a mask needs a mask file: a file with that
-/// mask that was opened or saved, or else one that is written next to the session or where the user chooses.
+/// Copies the commands that repeat a result to the clipboard. A command that runs under a mask needs a mask file. This
+/// is a file that was opened or saved and still holds the mask. If there is none, the mask is written next to the
+/// session, or to a path that the user chooses.
 class CommandCopier : public QObject {
     Q_OBJECT
 
 public:
     CommandCopier(Document* document, JobRunner* jobs, QObject* parent = nullptr);
 
-    /// The commands that measure results. @param keys results that are not measured are left out
+    /// Copies the commands that measure results. @param keys keys of results; those that are not measured are left out
     void copyMeasuring(const std::vector<std::string>& keys);
     void copyEvaluation(const Evaluation& evaluation);
-    /// Copies the command of the strategy that made the current mask; for other masks, the command that prints the
-    /// mask.
+    /// Copies the command of the strategy that made the current mask. If no strategy made it, copies the command that
+    /// prints the mask.
     void copyMask();
     /// Copies commands that run the model under the current mask.
-    /// @param commands returns the commands for the path of the mask file; an empty path = the dense model
+    /// @param commands returns the commands for a path of the mask file; an empty path means the dense model
     void copyUnderMask(std::function<std::vector<CommandLine>(const std::string& maskFile)> commands);
     /// Copies the command that exports the model under the current mask.
     void copyExport();
 
 public slots:
-    /// Answers placeWanted(): writes the mask there and copies the commands.
+    /// Answers placeWanted(): writes the mask to `path` and copies the commands.
     void place(const QString& path);
 
 signals:
-    /// @param note where the mask file of the commands is; empty = nothing to note
+    /// Emitted after commands were copied. @param note says where the commands' mask file is; empty = there is none
     void copied(const QString& commands, const QString& note);
-    /// The mask needs a file, and there is no session file to put it next to.
+    /// Emitted if the mask needs a file and there is no session file to write it next to.
     void placeWanted(const QString& suggestedName);
     void failed(const QString& message);
 
 private:
-    /// Commands that wait for a mask file.
+    /// Commands that are copied once their mask is in a file.
     struct Wanted {
         std::string name;
         MaskRecord record;
@@ -73,7 +74,7 @@ private:
         QString note;
     };
     struct Found {
-        std::string path; ///< empty = nowhere yet
+        std::string path; ///< path of the mask file; empty = not known yet
         bool isNew = false;
     };
 
@@ -87,7 +88,7 @@ private:
     QStringList m_maskFiles; ///< mask files that were opened or saved, the latest first
     std::optional<Wanted> m_wanted;
     std::set<quint64> m_own;
-    quint64 m_turn = 0; ///< results of an earlier request are dropped
+    quint64 m_turn = 0; ///< number of the current request; results of earlier requests are dropped
 };
 
 } // namespace secateur

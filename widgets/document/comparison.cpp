@@ -143,7 +143,7 @@ std::string Comparison::keyOf(const std::string& resultId) const {
 
 std::vector<std::pair<std::string, QString>> Comparison::choices() const {
     std::vector<std::pair<std::string, QString>> found;
-    std::map<std::string, int> measured; // by result id: what was measured once cannot be compared
+    std::map<std::string, int> measured; // number of measurements by result id; a comparison needs at least two
     for (const MetricResult& result : m_document->session().results)
         ++measured[result.request.resultId()];
     const auto isKnown = [&](const std::string& key) {

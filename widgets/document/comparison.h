@@ -18,8 +18,8 @@ struct MetricRequest;
 struct MetricResult;
 struct Session;
 
-/// Compares two measurements of each metric, A and B, in all views: on two texts, before and after a cut, or of the
-/// open model and of a reference, which is a session or another model. Lives on the GUI thread.
+/// Compares two measurements of each metric, A and B, in all views. The two may differ in the text or in the mask, or B
+/// may belong to a reference, which is a session or another model. Lives on the GUI thread.
 class Comparison : public QObject {
     Q_OBJECT
 
@@ -28,12 +28,12 @@ public:
 
     Comparison(Document* document, JobRunner* jobs);
 
-    /// Whether there is a B.
+    /// Whether two measurements are compared, that is, B is chosen.
     bool isOn() const { return !m_other.empty(); }
     /// The key of B's measurements (result_key.h); empty = none.
     const std::string& other() const { return m_other; }
     Shown shown() const { return m_shown; }
-    /// @param other key of a result of the session, or referenceKey; empty = no comparison
+    /// Chooses B. @param other key of a measurement in the session, or referenceKey; empty = no comparison
     void compareWith(const std::string& other);
     void show(Shown shown);
 
@@ -44,12 +44,12 @@ public:
     /// The opened reference; null if there is none.
     const Session* reference() const;
 
-    /// The key for views that show one result: of A, of B or of their difference. A key that names a measurement is
-    /// returned unchanged.
+    /// The key for views that show one result: that of A, of B or of their difference. A key that already names a
+    /// measurement is returned unchanged.
     std::string keyOf(const std::string& resultId) const;
     /// The keys for views that show several results.
     std::vector<std::string> keysOf(const std::string& resultId) const;
-    /// Possible values of other(), with a description of each measurement, in the order of the session.
+    /// All keys that compareWith() accepts now, each with a description, in the order of the session.
     std::vector<std::pair<std::string, QString>> choices() const;
     /// The result that the view in front shows: A and B are described for it. @param resultId empty = none
     void setSubject(const std::string& resultId);
@@ -59,7 +59,7 @@ public:
     QString nameOfB() const;
 
 signals:
-    /// The results of keyOf() and keysOf() changed.
+    /// Emitted when the results of keyOf() and keysOf() changed.
     void changed();
     /// nameOfA() and nameOfB() may have changed.
     void subjectChanged();
@@ -90,7 +90,7 @@ private:
     std::string m_subject;
     Shown m_shown = Shown::difference;
     std::shared_ptr<const Model> m_model;    ///< model of the reference
-    std::map<JobRunner::Id, bool> m_running; ///< own jobs, and whether each opens the reference
+    std::map<JobRunner::Id, bool> m_running; ///< running jobs of this object; true = the job opens the reference
 };
 
 } // namespace secateur

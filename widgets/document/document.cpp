@@ -39,7 +39,7 @@ Document::Document(Services services, JobRunner* jobs, QObject* parent)
     , m_comparison(new Comparison(this, jobs)) {
     for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
         connect(m_masks, change, this, &Document::noteChange);
-    // After the parts, which know by then that the job has ended.
+    // Connected after the parts, so that a part has handled the end of its job before failed() is emitted.
     connect(jobs, &JobRunner::finished, this, [this](quint64 job) { m_ownJobs.erase(job); });
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) { m_ownJobs.erase(job); });
     connect(jobs, &JobRunner::failed, this, [this](quint64 job, const QString& message) {

@@ -24,8 +24,9 @@ class MaskEditor;
 class MaskJobs;
 class Measurements;
 
-/// The open session and, if the checkpoint was found, its model. Holds the values; its parts (files(), measurements(),
-/// masks() and so on) do the work. Changes only on the GUI thread; jobs get copies of values and return results.
+/// The open session and, if the checkpoint was found, its model. The document holds the values. Its parts (files(),
+/// measurements(), masks() and so on) change them. Changes happen only on the GUI thread; jobs get copies of values and
+/// return results.
 class Document : public QObject {
     Q_OBJECT
 
@@ -34,7 +35,7 @@ public:
     struct Opened {
         Session session;
         std::shared_ptr<const Model> model; ///< null if the checkpoint was not found
-        QString sessionPath;                ///< empty = not from a file
+        QString sessionPath;                ///< path of the session file; empty = not from a file
         QString notice;                     ///< message to the user; empty = none
     };
 
@@ -47,26 +48,26 @@ public:
     const ModelSpec& spec() const { return m_session.model.spec; }
     /// The model; null if the session's checkpoint was not found.
     const std::shared_ptr<const Model>& model() const { return m_model; }
-    /// Prices of masks of the open model; null while nothing is open.
+    /// Computes what masks of the open model save (parameters, FLOPs, memory); null while nothing is open.
     const PriceList* prices() const { return m_prices ? &*m_prices : nullptr; }
     /// The file from which the session was read, or to which it was saved last; empty = none.
     const QString& sessionPath() const { return m_sessionPath; }
-    /// Whether closing would lose changes that noteChange() reported since the session was opened or saved. The first
-    /// measurements of a model do not count.
+    /// Whether closing would lose changes since the session was opened or saved, as reported by noteChange(). The
+    /// weight metrics that are measured when a model is opened do not count as changes.
     bool isModified() const { return m_modified; }
 
     // The parts.
     DocumentFiles* files() const { return m_files; }
     Measurements* measurements() const { return m_measurements; }
-    /// The masks and their undo steps, which start over with each opening.
+    /// The masks and their undo steps. Opening a model or session replaces both.
     MaskEditor* masks() const { return m_masks; }
     MaskJobs* maskJobs() const { return m_maskJobs; }
     /// The choice of measurements that all views compare.
     Comparison* comparison() const { return m_comparison; }
 
-    /// Adds an evaluation of a mask to the session, with the mask.
+    /// Adds an evaluation to the session, and the evaluated mask if the session does not have it.
     void addEvaluation(Evaluation evaluation, const MaskRecord& record);
-    /// Adds the gradients for predicting the loss under masks to the session.
+    /// Adds the gradients from which the loss under a mask is predicted to the session.
     void setPrediction(std::shared_ptr<const PredictionBasis> basis);
     /// Sets the session with which results are compared; null = none.
     void setReference(std::shared_ptr<const Session> reference);
@@ -87,7 +88,7 @@ public:
     std::vector<std::string> listedDigests() const;
     /// A copy of the session with the current masks.
     Session snapshot() const;
-    /// snapshot() without results, which can be measured again.
+    /// Like snapshot(), but without metric results, which can be measured again.
     Session unsaved() const;
 
     // For the parts.
@@ -100,17 +101,17 @@ public:
     void setSaved(const QString& path, const std::string& fingerprint, quint64 revision);
     /// Notes a change that should be saved.
     void noteChange();
-    /// Counts changes worth saving.
+    /// A number that increases with each call of noteChange().
     quint64 revision() const { return m_revision; }
-    /// Number of openings so far: results of jobs that were started for an earlier opening are dropped.
+    /// Number of models and sessions opened so far. Results of jobs that were started for an earlier one are dropped.
     quint64 generation() const { return m_generation; }
     /// Starts a job; if it fails, failed() is emitted.
     JobRunner::Id start(const QString& title, JobRunner::Priority priority, JobRunner::Work work);
 
 signals:
-    /// Another model or session was opened.
+    /// Emitted when another model or session was opened.
     void opened();
-    /// The open session's checkpoint was found.
+    /// Emitted when the open session's checkpoint was found.
     void modelLocated();
     void evaluationsChanged();
     void sessionPathChanged();
@@ -119,7 +120,7 @@ signals:
     void changed();
     /// A request of the user failed; the open session is unchanged.
     void failed(const QString& message);
-    /// A notice for the user; not a failure.
+    /// Emitted with a notice for the user that is not a failure.
     void noticed(const QString& message);
 
 private:

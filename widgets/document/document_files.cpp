@@ -18,7 +18,8 @@ namespace secateur {
 
 namespace {
 
-/// Where a session's checkpoint may be: at its path, from here or from the session, or beside the session.
+/// Existing paths at which a session's checkpoint may be: the stored path, relative to the working directory or to the
+/// session's folder, and the stored file name in the session's folder.
 std::vector<std::string> checkpointCandidates(const std::string& modelPath, const std::string& sessionPath) {
     const std::filesystem::path stored = modelPath;
     const std::filesystem::path folder = std::filesystem::absolute(sessionPath).parent_path();
@@ -55,8 +56,8 @@ Document::Opened readSession(const Services& services, const std::string& path, 
     return opened;
 }
 
-/// An autosaved session holds masks and evaluations. The results are those of the session that was open, if its file
-/// still exists and is of the same model.
+/// Reads an autosaved session, which holds masks and evaluations but no metric results. Takes the results from the
+/// session file that was open, if this file still exists and belongs to the same model.
 Document::Opened readAutosaved(const Services& services, const std::string& autosaved, const std::string& session,
                                const Progress& progress) {
     Document::Opened opened = readSession(services, autosaved, progress);

@@ -18,7 +18,7 @@ class DocumentFiles : public QObject {
 public:
     DocumentFiles(Document* document, JobRunner* jobs);
 
-    /// Whether a path has an extension of model files.
+    /// Whether a path has the extension of a model file.
     bool isModelFile(const QString& path) const;
     /// Asks the user before an action loses changes, and then calls `next`. @param action "opening small.gguf"
     using Question = std::function<void(const QString& action, std::function<void()> next)>;
@@ -29,9 +29,10 @@ public:
     /// Opens a model or a session; the previous one stays open until the new one is read. Then measures the weight
     /// metrics of a model. A second call cancels the first.
     void open(const QString& path);
-    /// Opens the checkpoint of an open session without one. It must have the session's fingerprint.
+    /// Opens the checkpoint of an open session whose checkpoint was not found. It must have the session's fingerprint.
     void locateModel(const QString& path);
-    /// Opens an autosaved session as unsaved changes. @param session the file that was open; empty = none
+    /// Opens an autosaved session as unsaved changes. @param session the session file that was open when it was
+    /// autosaved; empty = none
     void recover(const QString& autosaved, const QString& session);
     void saveSession(const QString& path);
     bool isOpening() const { return m_opening != 0; }
@@ -39,7 +40,7 @@ public:
 
 signals:
     void saved(const QString& path);
-    /// The autosaved session given to recover() was opened.
+    /// Emitted after recover() has opened an autosaved session.
     void recovered(const QString& autosaved);
 
 private:

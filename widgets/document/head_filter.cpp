@@ -42,7 +42,7 @@ HeadFilter::HeadFilter(const Document* document, QObject* parent)
     for (const auto signal : {&MaskEditor::maskChanged, &MaskEditor::protectionChanged})
         connect(document->masks(), signal, this, [this] {
             if (m_rule.asksForMask() && !m_follow->isActive())
-                m_follow->start(); // later: several signals follow one change of the mask
+                m_follow->start(); // delayed, because one change of the mask emits several signals
         });
     follow();
 }

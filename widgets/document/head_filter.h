@@ -13,8 +13,8 @@ namespace secateur {
 
 class Document;
 
-/// The filter of heads that all views share: heads that do not pass are drawn faintly and left out of selections. While
-/// its text cannot be parsed, all heads pass. Lives on the GUI thread.
+/// The filter of heads that all views share. Heads that do not pass are drawn paler and left out of selections. If its
+/// text cannot be parsed, all heads pass. Lives on the GUI thread.
 class HeadFilter : public QObject {
     Q_OBJECT
 
@@ -25,20 +25,20 @@ public:
     void setText(const QString& text);
     /// The reason why the text cannot be parsed, as a sentence; empty = no error.
     const QString& error() const { return m_error; }
-    /// Whether there is a condition.
+    /// Whether the filter has a valid condition.
     bool isActive() const { return !m_rule.empty() && m_error.isEmpty(); }
     bool passes(HeadId head) const;
-    /// Whether some head of a layer passes; a layer without heads passes.
+    /// Whether at least one head of a layer passes. A layer without heads passes.
     bool passesAny(int layer) const;
     std::set<HeadId> passing(const std::set<HeadId>& heads) const;
     const PassingHeads& heads() const { return m_heads; }
     std::size_t count() const { return m_count; }
     std::size_t total() const { return m_total; }
-    /// "41 of 270 heads"
+    /// The number of passing heads as text: "41 of 270 heads".
     QString summary() const;
 
 signals:
-    /// The passing heads or the error changed.
+    /// Emitted when the passing heads or the error changed.
     void changed();
 
 private:

@@ -53,7 +53,7 @@ bool isHeadCut(const PruningMask& mask, HeadId head) {
     return layer.attention == AttentionCut::drop || !layer.block || !layer.heads[static_cast<std::size_t>(head.head)];
 }
 
-/// A step of undo: the states before and after it.
+/// An undo step: the states of the editor before and after it.
 class MaskEditor::Step : public QUndoCommand {
 public:
     Step(MaskEditor* editor, const QString& action, MaskState next, bool repeats)

@@ -15,7 +15,7 @@
 
 namespace secateur {
 
-/// Whether a mask cuts a head, by itself or with its sublayer or block.
+/// Whether a mask cuts a head: the head itself, its attention sublayer or its block.
 bool isHeadCut(const PruningMask& mask, HeadId head);
 
 /// The list of masks; the current one is edited and shown in all views. A mask without a name of the user's has a title
@@ -36,15 +36,15 @@ public:
     const PruningMask& mask() const { return m_state.mask(); }
     const Protection& isProtected() const { return *m_state.isProtected; }
     QUndoStack* undoStack() { return &m_undo; }
-    /// Whether the current mask cuts a head, by itself or with its sublayer or block.
+    /// Whether the current mask cuts a head: the head itself, its attention sublayer or its block.
     bool isCut(HeadId head) const { return isHeadCut(mask(), head); }
-    /// A mask with heads cut or restored, except protected ones, as by setHeadsCut().
+    /// A copy of a mask in which heads are cut or restored. Like setHeadsCut(), it does not cut protected heads.
     PruningMask withHeads(PruningMask from, const std::set<HeadId>& heads, bool cut) const;
 
-    // Edits of the current mask; each call is one action. Protected units are not cut; refused() reports their number.
+    // Edits of the current mask. Each call is one action. Protected units are not cut; refused() reports their number.
     void setHeadsCut(const std::set<HeadId>& heads, bool cut);
     void setNeuronsCut(int layer, std::span<const int> neurons, bool cut);
-    /// @param alpha of bypassQk
+    /// @param alpha factor of the sublayer's output if `attention` is bypassQk
     void setAttention(const std::set<int>& layers, AttentionCut attention, double alpha = 1);
     void setMlpCut(const std::set<int>& layers, bool cut);
     void setBlockCut(const std::set<int>& layers, bool cut);
@@ -52,14 +52,14 @@ public:
     void restoreLayers(const std::set<int>& layers);
     void invertHeads();
     void clearMask();
-    /// Replaces the current mask by one from a threshold, a strategy or an evaluation.
-    /// @param repeats whether actions with the same text within a second are merged into one step
+    /// Replaces the current mask by one that was made outside the editor (by a threshold, a strategy or an evaluation).
+    /// @param repeats whether actions with the same text within a second are merged into one undo step
     void replaceMask(PruningMask mask, const QString& action, bool repeats = false,
                      std::optional<MaskProvenance> provenance = {});
     void setNote(const QString& note);
 
-    // Edits of the list of masks; each call is one action.
-    void addMask(const QString& name, MaskRecord record); ///< as the current mask @throws Error if it does not fit
+    // makes it current @throws Error if it does not fit
+    void addMask(const QString& name, MaskRecord record); ///< makes it current @throws Error if it does not fit
     void duplicateMask();
     void renameMask(const QString& name);
     void renameMask(std::size_t index, const QString& name);
@@ -68,13 +68,14 @@ public:
 
     void setProtected(const Protection& units, const QString& action);
 
-    /// Sets a preview of a mask, whose cuts are drawn faintly. It ends with the next action, and is no undo step.
+    /// Sets a mask as the preview, whose cuts all views draw faintly. The next action removes it. It is not an undo
+    /// step.
     void setPreview(std::optional<PruningMask> preview);
     const std::optional<PruningMask>& preview() const { return m_preview; }
     /// Makes the preview the current mask.
     void applyPreview(const QString& action, std::optional<MaskProvenance> provenance = {});
 
-    /// Compares the current mask with another one of the list; empty = none. This is no undo step.
+    /// Compares the current mask with another mask of the list; empty = no comparison. This is not an undo step.
     void compareWith(std::optional<std::size_t> index);
     /// Adds a mask to the list, and compares the current one with it, in one step. @throws Error if it does not fit
     void compareWithNew(const QString& name, MaskRecord record);
@@ -82,18 +83,18 @@ public:
     void compareWithNext();
     /// Exchanges the current and the compared mask.
     void swapCompared();
-    /// The mask with which the current one is compared; null = none.
+    /// The mask that the current mask is compared with; null = none.
     const PruningMask* compared() const;
     const std::string& comparedName() const { return m_compared; }
 
 signals:
-    /// Another mask became current, or its cuts changed.
+    /// Emitted when another mask became current, or the current mask's cuts changed.
     void maskChanged();
-    /// The list changed: names, notes, number, the current or the compared mask.
+    /// Emitted when the list changed: a mask's name or note, the number of masks, the current or the compared mask.
     void listChanged();
     void previewChanged();
     void protectionChanged();
-    /// Protected units were not cut. @param message the sentence for the user
+    /// Emitted when protected units were not cut. @param message sentence for the user
     void refused(const QString& message);
 
 private:
@@ -105,7 +106,7 @@ private:
     /// Changes the current mask layer by layer.
     template <typename Change>
     void edit(const QString& action, const std::set<int>& layers, Change change);
-    /// The layers of which a sublayer or the block may be cut; refused() reports the number of the others.
+    /// The layers whose sublayers or block may be cut; refused() reports how many others there are.
     std::set<int> allowed(const std::set<int>& layers, bool cut);
     void show(const MaskState& state);
 
@@ -113,7 +114,7 @@ private:
     MaskState m_state;
     QUndoStack m_undo;
     std::optional<PruningMask> m_preview;
-    std::string m_compared; ///< name; empty = none
+    std::string m_compared; ///< name of the compared mask; empty = none
 };
 
 } // namespace secateur

@@ -18,7 +18,7 @@ namespace secateur {
 
 namespace {
 
-/// Sentences for the card of an exported model: the quality of the masked model.
+/// Sentences about the quality of the masked model, for the model card of the export.
 std::vector<std::string> sentencesOf(const Session& session, const std::string& digest) {
     std::vector<std::string> sentences;
     for (const Evaluation& stored : session.evaluations) {

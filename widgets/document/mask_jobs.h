@@ -22,24 +22,24 @@ class MaskJobs : public QObject {
 public:
     MaskJobs(Document* document, JobRunner* jobs);
 
-    /// Adds the mask of a file to the list and makes it current. Fails for files of other kinds, and for masks of other
-    /// models.
+    /// Adds the mask of a file to the list and makes it current. Fails if the file is not a mask file, or the mask
+    /// belongs to another model.
     void openMask(const QString& path);
     /// Writes the current mask to a mask file.
     void saveMask(const QString& path);
-    /// The export target for the current mask; null if no available target can hold it.
+    /// The export target that exportModel() uses for the current mask; null if no target can hold the mask.
     const ExportTarget* exportTarget() const;
-    /// Writes a checkpoint of the model under the current mask.
+    /// Exports the model under the current mask.
     void exportModel(const QString& path);
-    /// Runs a strategy on the chosen text in the background. Its mask replaces the current one; if that has changed
-    /// meanwhile, it is added to the list under a new name.
-    /// @param request its base is the current mask @param action name of the undo step
+    /// Runs a strategy on the chosen text in the background. Its mask replaces the current mask. If the current mask
+    /// changed in the meantime, the new mask is added to the list under a new name.
+    /// @param request strategy and budget; its base is the current mask @param action name of the undo step
     void prune(const PruneRequest& request, const QString& action);
 
 signals:
     void maskSaved(const QString& path);
     void maskOpened(const QString& path);
-    /// @param sentence about the written files and their agreement with the masked model
+    /// Emitted after an export. @param sentence about the written files and their agreement with the masked model
     void exported(const QString& sentence);
 
 private:

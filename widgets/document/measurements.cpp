@@ -18,7 +18,7 @@ double exactError(double value) {
     return std::isnan(value) ? value : 0;
 }
 
-/// Standard errors of values that are all exact.
+/// Standard errors of exact values: 0 for each value, NaN for a missing value.
 Matrix withoutErrors(const Matrix& values) {
     Matrix errors = values;
     std::ranges::transform(errors.values(), errors.values().begin(), exactError);
@@ -89,7 +89,7 @@ JobRunner::Id Measurements::start(const Running& running) {
         mask = m_document->masks()->state().edited();
         choice.mask = mask->record->mask;
     }
-    const auto id = std::make_shared<JobRunner::Id>(0); // known to the delivery, which runs after start() returned
+    const auto id = std::make_shared<JobRunner::Id>(0); // shared with the delivery, which needs the job's id
     const auto work = [this, id, model = m_document->model(), running, measure = m_document->services().measure, choice,
                        mask](const Progress& progress) {
         const LayerSink sink = [&running](const LayerCells& cells) {
@@ -110,12 +110,12 @@ JobRunner::Id Measurements::start(const Running& running) {
 }
 
 void Measurements::takeLayers(const Running& running) {
-    std::set<std::size_t> changed; // requests
+    std::set<std::size_t> changed; // indices in running.requests
     for (const auto& [place, found] : running.arrived->take()) {
         takeLayer(running.requests[place.first], place.second, found);
         changed.insert(place.first);
     }
-    std::vector<std::string> ids; // copied: a receiver of the signal may end the job
+    std::vector<std::string> ids; // copied first, because a receiver of the signal may end the job and remove `running`
     for (std::size_t request : changed)
         ids.push_back(running.requests[request].resultId());
     for (const std::string& id : ids)
@@ -149,7 +149,7 @@ void Measurements::takeLayer(const MetricRequest& request, int layer, const Laye
 void Measurements::takeResults(JobRunner::Id job, std::vector<MetricResult> results, const std::string& fingerprint,
                                const std::optional<NamedMask>& mask) {
     m_session.model.fingerprint = fingerprint;
-    std::set<std::string> warnings; // metrics of one run mostly share them
+    std::set<std::string> warnings; // a set, because metrics of one run mostly have the same warnings
     for (MetricResult& result : results) {
         warnings.insert(result.warnings.begin(), result.warnings.end());
         const std::string& digest = result.measurement.maskDigest;

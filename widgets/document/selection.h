@@ -19,10 +19,10 @@ public:
     explicit Selection(QObject* parent = nullptr);
 
     const std::set<HeadId>& heads() const { return m_heads; }
-    /// The head on which keys act, and which the inspector shows first.
+    /// The head to which keyboard actions apply, and which the inspector shows first.
     std::optional<HeadId> active() const { return m_active; }
     std::optional<HeadId> hovered() const { return m_hovered; }
-    /// The layer of the hovered head, or the hovered layer.
+    /// The layer of the hovered head, or the layer that is hovered as a whole.
     std::optional<int> hoveredLayer() const { return m_hoveredLayer; }
 
     /// Changes the selection. @param active the new active head; empty = the active head stays if it is still selected

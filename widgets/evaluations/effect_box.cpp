@@ -78,7 +78,7 @@ QString interval(const LossDifference& difference) {
         .arg(difference.count);
 }
 
-/// Number of equal tokens at the beginning of both texts.
+/// Number of leading tokens that both continuations have in common.
 std::size_t sharedTokens(const PromptContinuation& a, const PromptContinuation& b) {
     const auto [first, second] = std::ranges::mismatch(a.continuation.tokens, b.continuation.tokens);
     return static_cast<std::size_t>(first - a.continuation.tokens.begin());

@@ -16,11 +16,11 @@ namespace secateur {
 class ExtraEvaluation;
 class StillLabel;
 
-/// "41.2 %" for shares, "12.3" for perplexities
+/// The value of a metric as text: "41.2 %" for shares, "12.3" for perplexities.
 QString metricText(const TaskMetric& metric);
 
-/// Results of the extra measurements of the current mask, compared with the dense model: two lines for each chosen
-/// item.
+/// Results of the extra measurements of the current mask, compared with the dense model. Each chosen measurement has
+/// two lines.
 class ExtraResultsBox : public QWidget {
     Q_OBJECT
 
@@ -51,8 +51,8 @@ private:
 
 class LiveEvaluation;
 
-/// The measured effect of the current mask: loss and perplexity compared with the dense model, extra measurements, the
-/// state of the evaluation, and a button that stops or continues it.
+/// The measured effect of the current mask. Shows the loss and perplexity compared with the dense model, the extra
+/// measurements, the state of the evaluation, and a button to stop or continue it.
 class EffectBox : public QWidget {
     Q_OBJECT
 
@@ -63,7 +63,7 @@ private:
     void refresh();
     void showFigures();
     void showProgress();
-    /// State of the evaluation of the text.
+    /// The state of the evaluation of the scored text, as a sentence.
     QString stateText() const;
     /// State of an encoder, which has no loss.
     QString encoderText() const;

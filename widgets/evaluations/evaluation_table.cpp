@@ -29,7 +29,7 @@ QString cellText(const std::string& text) {
     return QString::fromStdString(text);
 }
 
-/// The metric that papers report, which the task's column shows.
+/// The metric of the task's format that papers usually report; null if it was not computed. The task's column shows it.
 const TaskMetric* mainMetric(const TaskEvaluation& task) {
     const auto& metrics = task.run.scores.metrics;
     const auto found = std::ranges::find(metrics, taskFormat(task.formatId).metric, &TaskMetric::id);
@@ -57,7 +57,7 @@ bool isDense(const Evaluation& evaluation) {
     return evaluation.mask.digest == "dense";
 }
 
-/// Identifies an evaluation, without its results.
+/// A key of an evaluation's mask, dtype, device and text settings. Repeated runs have the same key.
 std::string keyOf(const Evaluation& evaluation) {
     std::string key = fmt::format("{}|{}|{}", evaluation.mask.digest, evaluation.dtype, evaluation.device);
     if (evaluation.text) {
@@ -67,7 +67,7 @@ std::string keyOf(const Evaluation& evaluation) {
     return key;
 }
 
-/// Changes whenever a run was repeated, continued or extended.
+/// A text that differs after a run was repeated, continued or extended by tasks.
 std::string stateOf(const Evaluation& evaluation) {
     std::string state = fmt::format("|{}|{}|{}", evaluation.mask.name, evaluation.created, evaluation.tasks.size());
     if (evaluation.text)
@@ -111,7 +111,7 @@ void EvaluationTable::readChanges() {
     emit dataChanged(index(0, 0), index(rowCount() - 1, 0)); // row numbers may have changed
 }
 
-/// Rows without prices and cells, which complete() adds.
+/// One row for each evaluation of the session. complete() adds prices and cell texts.
 std::vector<EvaluationTable::Row> EvaluationTable::listRows() const {
     const Session& session = m_document->session();
     std::vector<Row> rows;

@@ -13,13 +13,13 @@ namespace secateur {
 
 class Document;
 
-/// The session's evaluations, one per row, the dense model first. Rows are sorted by their numbers. Changes are applied
-/// row by row, so that the selection is kept.
+/// A table of the session's evaluations, one per row, with the dense model first. Columns are sorted by number. Changes
+/// are applied row by row, so that the selection is kept.
 class EvaluationTable : public QAbstractTableModel {
     Q_OBJECT
 
 public:
-    /// Role of the number of a cell, for sorting.
+    /// Item role of a cell's number, by which rows are sorted.
     static constexpr int numberRole = Qt::UserRole;
 
     explicit EvaluationTable(Document* document, QObject* parent = nullptr);
@@ -40,16 +40,16 @@ public:
     std::size_t place(int row) const;
     /// The row of an evaluation by its index in the session; -1 if there is none.
     int rowOf(std::size_t place) const;
-    /// RFC 4180 with one header line, numbers at full precision.
+    /// The rows as CSV (RFC 4180) with one header line and numbers at full precision.
     QString toCsv(const std::vector<int>& rows) const;
 
 private:
     struct Cell {
         QString text;
-        QVariant number; ///< invalid = none
+        QVariant number; ///< the cell's number; invalid = no number
     };
     struct Row {
-        Evaluation evaluation; ///< with differences to the dense model
+        Evaluation evaluation; ///< the evaluation with its differences from the dense model
         std::optional<Price> price;
         std::vector<Cell> cells;
         std::size_t place = 0; ///< index in the session
@@ -64,12 +64,12 @@ private:
     };
 
     void readAll();
-    /// Updates rows whose state changed, and adds and removes rows.
+    /// Reads the evaluations from the session: updates rows whose state changed, adds new rows and removes others.
     void readChanges();
     std::vector<Row> listRows() const;
     void complete(Row& row) const;
     void removeOthers(const std::vector<Row>& wanted);
-    /// Inserts a row at `to`; if there is a row with its key, moves that there and updates it.
+    /// Inserts a row at index `to`. If a row with the same key exists, moves it there and updates it.
     void placeRow(Row row, int to);
     std::vector<std::string> tasksOf(const std::vector<Row>& rows) const;
     void listColumns();

@@ -213,9 +213,9 @@ void EvaluationsPanel::drawScatter() {
         m_scatter->setFigure(currentFigure());
         m_scatter->show();
     } catch (const Error&) {
-        m_scatter->hide(); // evaluations without a loss
+        m_scatter->hide(); // the session has evaluations, but none with a loss
     }
-    followRow(); // the index of its evaluation may have changed
+    followRow(); // the row's index among the evaluations may have changed
 }
 
 void EvaluationsPanel::followRow() {
@@ -244,7 +244,7 @@ Figure EvaluationsPanel::currentFigure() const {
     const std::string current = m_document->services().maskDigest(mask);
     Figure figure = evaluationScatter(m_document->session(), *m_document->prices(), current);
     if (m_document->sessionPath().isEmpty() || m_document->isModified())
-        return figure; // no file that a command could read
+        return figure; // no session file holds these values, so no command can draw them
     const SessionMask* apart = m_document->session().mask(current);
     const bool canName = apart && apart->name.find(':') == std::string::npos;
     figure.command = shellText(plotCommand(QFileInfo(m_document->sessionPath()).absoluteFilePath().toStdString(),

@@ -68,9 +68,9 @@ private:
     void choose();
     void refresh();
     void drawScatter();
-    /// Highlights the point of the current row.
+    /// Highlights the scatter point of the current row.
     void followRow();
-    /// Makes the row of a point the current one.
+    /// Makes the row of an evaluation's point the current one.
     void showRow(std::size_t place);
     Figure currentFigure() const;
     void restore(int row);

@@ -141,7 +141,7 @@ void ExtraChoiceDialog::buildOthers() {
 void ExtraChoiceDialog::buildRows() {
     for (const Row& row : m_rows)
         for (QWidget* widget : row.widgets)
-            widget->deleteLater(); // this may be the click handler of one of them
+            widget->deleteLater(); // not deleted at once, because the caller may be a click handler of the widget
     m_rows.clear();
     int line = 0;
     for (const TaskRequest& request : m_live->choice().extra.tasks)
@@ -216,7 +216,7 @@ void ExtraChoiceDialog::addTask(const QString& path) {
     EvaluationChoice choice = m_live->choice();
     const std::string file = path.toStdString();
     if (std::ranges::find(choice.extra.tasks, file, &TaskRequest::path) != choice.extra.tasks.end())
-        return; // results are named after the task
+        return; // the task is chosen already, and results are named after the task
     TaskRequest request;
     request.path = file;
     request.limit = usualLimit;
@@ -256,7 +256,7 @@ void ExtraChoiceDialog::choose() {
     announce();
 }
 
-/// Also forecasts what is not chosen.
+/// Requests forecasts of all measurements that the dialog offers, chosen or not.
 void ExtraChoiceDialog::announce() {
     if (!isVisible())
         return;

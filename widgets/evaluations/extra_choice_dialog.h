@@ -19,15 +19,15 @@ namespace secateur {
 
 class LiveEvaluation;
 
-/// Dialog for the extra measurements of each mask: tasks, tokens per second, a continued prompt, each with its expected
-/// duration. Edits take effect at once; the dialog is not modal.
+/// Dialog to choose the extra measurements of each mask: tasks, tokens per second and a continued prompt. Shows the
+/// expected duration of each. Edits take effect at once; the dialog is not modal.
 class ExtraChoiceDialog : public QDialog {
     Q_OBJECT
 
 public:
     explicit ExtraChoiceDialog(LiveEvaluation* live, QWidget* parent = nullptr);
 
-    /// Adds a task with the defaults: 0-shot, at most 100 questions.
+    /// Adds a task with the default settings (0-shot, at most 100 questions).
     void addTask(const QString& path);
 
 protected:

@@ -22,7 +22,7 @@ namespace secateur {
 
 namespace {
 
-/// The value of an item; null if there is none.
+/// The value that `values` holds for an item; null if there is none.
 template <typename Values>
 auto* find(const Values& values, const ExtraItem& item) {
     const auto found = std::ranges::find_if(values, [&](const auto& one) { return one.item == item; });
@@ -62,7 +62,7 @@ ExtraEvaluation::ExtraEvaluation(Document* document, JobRunner* jobs, ComputeTyp
     , m_type(type) {
     connect(jobs, &JobRunner::failed, this, &ExtraEvaluation::onFailed);
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) {
-        if (job == m_job && m_job != 0) // cancelled in the Jobs panel
+        if (job == m_job && m_job != 0) // the user cancelled the job in the panel Jobs
             stopHere();
     });
     connect(jobs, &JobRunner::progressed, this, [this](quint64 job, double fraction) {
@@ -91,7 +91,7 @@ void ExtraEvaluation::choose(const ExtraChoice& choice) {
     if (choice == m_choice)
         return;
     m_choice = choice;
-    m_problems.clear(); // files may have been corrected
+    m_problems.clear(); // the user may have corrected the files since
     abandon();
 }
 

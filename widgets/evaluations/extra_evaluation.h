@@ -25,18 +25,18 @@ QString shownTask(std::string_view formatId, const QString& fileName);
 /// "less than 1 s", "about 12 s", "about 3 min"
 QString durationText(double seconds);
 
-/// Measures tasks, speed and a continued prompt under the current mask, after its loss. Each runs once with the dense
-/// model, then under the mask, in short jobs. Results are kept when the mask changes or the work is stopped. Started by
-/// LiveEvaluation. Lives on the GUI thread.
+/// Measures tasks, speed and a continued prompt under the current mask, after its loss. Each measurement first runs
+/// with the dense model and then under the mask, in short jobs. Results are kept when the mask changes or the work is
+/// stopped. LiveEvaluation starts the work. Lives on the GUI thread.
 class ExtraEvaluation : public QObject {
     Q_OBJECT
 
 public:
     enum class State {
         off,     ///< nothing is chosen, or there is no model to run
-        waiting, ///< until the loss is measured, or begin() is called
+        waiting, ///< waits until the loss is measured, or begin() is called
         running,
-        stopped, ///< by the user
+        stopped, ///< stopped by the user
         complete,
     };
 
@@ -49,31 +49,31 @@ public:
     /// The result of an item under the current mask; null if there is none.
     const ExtraResult* result(const ExtraItem& item) const;
     const ExtraResult* denseResult(const ExtraItem& item) const;
-    /// The forecast of an item; null until the model was timed and the item was read.
+    /// The forecast of an item; null until the model's speed was measured and the item was read.
     const ExtraForecast* forecast(const ExtraItem& item) const;
     /// The name of a task on screen (shownTask()). @param item a TaskRequest
     QString taskTitle(const ExtraItem& item) const;
     /// The reason why an item cannot be measured; empty if it can.
     QString problem(const ExtraItem& item) const;
     bool isRunning(const ExtraItem& item) const { return m_state == State::running && m_step.item == item; }
-    /// Expected duration of the missing results of the current mask; nothing until all their forecasts are known.
+    /// Expected duration in seconds of the missing results of the current mask; empty until all forecasts are known.
     std::optional<double> secondsLeft() const;
-    /// Progress of the running item, 0 to 1.
+    /// Progress of the running item, from 0 to 1.
     double fraction() const { return m_fraction; }
 
-    // Called by LiveEvaluation.
+    // These functions are called by LiveEvaluation.
     void choose(const ExtraChoice& choice);
-    /// To be called after another model was opened.
+    /// Removes all results and forecasts. Called after another model was opened.
     void reset();
-    /// Cancels the running item, because the mask changed or the text has to be scored first.
+    /// Cancels the running item. Called when the mask changed or the text has to be scored first.
     void abandon();
-    /// Starts or continues with the current mask.
+    /// Starts or continues the measurements of the current mask.
     void begin();
-    /// Stops and keeps the results so far.
+    /// Stops the measurements and keeps the results so far.
     void stopHere();
 
 public slots:
-    /// Forecasts items, chosen or not, without running them.
+    /// Computes the forecasts of items, chosen or not, without running them.
     void announce(const std::vector<secateur::ExtraItem>& items);
 
 signals:
@@ -115,9 +115,9 @@ private:
     JobRunner* m_jobs;
     ComputeType m_type;
     ExtraChoice m_choice;
-    std::vector<ExtraItem> m_announced; ///< to be forecast even if not chosen
+    std::vector<ExtraItem> m_announced; ///< items to forecast even if they are not chosen
     State m_state = State::off;
-    bool m_isWanted = false; ///< whether the chosen items run now
+    bool m_isWanted = false; ///< whether the chosen items may run now
     std::shared_ptr<ExtraRunner> m_bench;
     JobRunner::Id m_job = 0;
     Step m_step;

@@ -13,7 +13,7 @@
 
 namespace secateur {
 
-/// A measurement of generation latency as by `evaluate --latency`, with fewer runs.
+/// A measurement of generation latency like `evaluate --latency`, but with fewer runs.
 struct SpeedRequest {
     int promptTokens = 12;
     int newTokens = 128;
@@ -34,7 +34,7 @@ struct PooledRequest {
 /// A measurement under a mask, in addition to its loss on a text.
 using ExtraItem = std::variant<PromptRequest, TaskRequest, SpeedRequest, PooledRequest>;
 
-/// The user's choice of extra measurements, in the order they run: the quickest first.
+/// The extra measurements that the user chose. Members are in the order in which they run, the quickest first.
 struct ExtraChoice {
     std::optional<PromptRequest> prompt = {};
     std::vector<TaskRequest> tasks = {};
@@ -55,7 +55,7 @@ struct ExtraChoice {
     bool operator==(const ExtraChoice&) const = default;
 };
 
-/// The result of an item under one mask, in the field for its kind.
+/// The result of an item under one mask. Only the member for the item's type is set.
 struct ExtraResult {
     std::optional<PromptContinuation> written = {};
     std::optional<TaskEvaluation> task = {}; ///< under a mask: with the dense model as the reference
@@ -63,16 +63,16 @@ struct ExtraResult {
     std::optional<PooledEvaluation> pooled = {};
     std::string dtype = {};
     std::string device = {};
-    double seconds = 0; ///< duration
+    double seconds = 0; ///< duration of the measurement
 };
 
 /// Expected duration and size of an item.
 struct ExtraForecast {
-    double seconds = 0;        ///< under one mask
-    std::string name = {};     ///< of a task
-    std::string formatId = {}; ///< of a task
-    std::size_t asked = 0;     ///< chosen questions of a task
-    std::size_t questions = 0; ///< questions in its file
+    double seconds = 0;        ///< duration under one mask
+    std::string name = {};     ///< name of a task
+    std::string formatId = {}; ///< format id of a task
+    std::size_t asked = 0;     ///< number of questions that are asked
+    std::size_t questions = 0; ///< number of questions in the task's file
 };
 
 } // namespace secateur

@@ -30,7 +30,7 @@ QString textOf(const ExtraResult* result) {
     return result ? QString::fromStdString(result->written->text) : QString();
 }
 
-/// Position of the first different word; negative if the texts are equal.
+/// Position in `a` of the first word that differs in `b`; negative if the texts are equal.
 qsizetype firstDifference(const QString& a, const QString& b) {
     const qsizetype shorter = std::min(a.size(), b.size());
     qsizetype place = std::mismatch(a.begin(), a.begin() + shorter, b.begin()).first - a.begin();
@@ -138,4 +138,4 @@ void GenerationView::changeEvent(QEvent* event) {
     refresh();
 }
 
-} // namespace secateur
+} // cleared first, because inserted text keeps its old colours

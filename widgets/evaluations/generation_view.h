@@ -11,8 +11,8 @@ class Document;
 class ExtraEvaluation;
 struct PromptContinuation;
 
-/// Continuations of a prompt by the dense model and under the current mask, side by side, with the first different word
-/// marked.
+/// Shows the continuations of a prompt by the dense model and under the current mask, side by side. The first word that
+/// differs is marked.
 class GenerationView : public QWidget {
     Q_OBJECT
 
@@ -24,7 +24,7 @@ protected:
 
 private:
     void refresh();
-    /// @param differsAt position in the continuation's text; negative = no mark
+    /// @param differsAt position of the first different word in the continuation's text; negative = no mark
     void showText(QTextEdit* side, const PromptContinuation* written, qsizetype differsAt);
 
     Document* m_document;

@@ -20,18 +20,18 @@ namespace secateur {
 
 namespace {
 
-/// Delay after an edit, so that not every one of several quick edits is measured.
+/// Milliseconds to wait after an edit, so that quick successive edits are measured only once.
 constexpr int pauseMs = 350;
 
-/// Id of the metric that a new model shows first; evaluations wait for it.
+/// Id of the metric that is shown first when a model is opened. Evaluations start after it was measured.
 constexpr auto firstResult = "gate_norm";
 
-/// Streams may use this part of the available memory (1/4); weights and other programs need the rest.
+/// Residual streams in the cache may use 1/streamShare of the available memory. The weights need the rest.
 constexpr std::int64_t streamShare = 4;
 
 } // namespace
 
-/// The text and the cached runs. Used only by the job that holds the mutex.
+/// The scored text and the evaluator with its cached runs. Only the job that holds the mutex may use them.
 struct LiveEvaluation::Bench {
     std::mutex mutex;
     std::shared_ptr<const Model> model;
@@ -47,7 +47,7 @@ struct LiveEvaluation::Bench {
     void know(const std::vector<StoredRun>& runs);
 };
 
-/// What the job that evaluates has found since the window looked last.
+/// Results of the running job that the GUI thread has not taken yet.
 struct LiveEvaluation::Figures {
     std::optional<EvaluationTextInfo> text;
     std::optional<std::int64_t> usualTokens;
@@ -321,7 +321,7 @@ void LiveEvaluation::takeIncoming() {
     emit changed();
 }
 
-/// A run as an evaluation for the session.
+/// Converts the run of a text to an evaluation for the session.
 Evaluation LiveEvaluation::kept(const Perplexity& run, int reusedLayers) const {
     Evaluation evaluation;
     evaluation.mask.name = m_document->masks()->state().edited().name;
@@ -379,11 +379,11 @@ void LiveEvaluation::onFailed(quint64 job, const QString& message) {
     abandon();
     m_failure = message;
     setState(State::failed);
-    m_extra->begin(); // tasks may work where the text fails
+    m_extra->begin(); // tasks may work even if the text cannot be scored
 }
 
 void LiveEvaluation::onCancelled(quint64 job) {
-    if (job == m_job && m_job != 0) // cancelled in the Jobs panel
+    if (job == m_job && m_job != 0) // the user cancelled the job in the panel Jobs
         stopHere();
 }
 

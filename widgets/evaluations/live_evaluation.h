@@ -47,12 +47,12 @@ public:
         idle,        ///< not measured, and not requested
         waiting,     ///< for a moment, because another edit may follow
         running,
-        stopped, ///< by the user; results so far are kept
+        stopped, ///< stopped by the user; results so far are kept
         complete,
         failed,
     };
 
-    /// @param pace groupSeconds and batchTokens; streamBudget is set when the work begins
+    /// @param pace sets groupSeconds and batchTokens; its streamBudget is overwritten when the work begins
     LiveEvaluation(Document* document, JobRunner* jobs, const EvaluatorOptions& pace = {}, QObject* parent = nullptr);
 
     const EvaluationChoice& choice() const { return m_kept.choice; }
@@ -60,7 +60,7 @@ public:
     std::optional<std::int64_t> usualTokens() const { return m_kept.usualTokens; }
     ExtraEvaluation* extra() const { return m_extra; }
     MaskPrediction* prediction() const { return m_prediction; }
-    /// Sets the choice. Evaluations on another text stay in the session, but are no longer compared.
+    /// Sets the settings of evaluations. Evaluations on another text stay in the session, but are no longer compared.
     void choose(const EvaluationChoice& choice);
 
     State state() const { return m_state; }
@@ -70,15 +70,16 @@ public:
     const MaskEvaluation* shown() const { return m_shown ? &*m_shown : nullptr; }
     /// Facts about the text; null until it was read.
     const EvaluationTextInfo* text() const { return m_text ? &*m_text : nullptr; }
-    /// Expected time for the rest of the text under the current mask; nothing while unknown.
+    /// Expected seconds until the rest of the text is scored under the current mask; empty while unknown.
     std::optional<double> secondsLeft() const;
-    /// The error message in state failed.
+    /// The error message if the state is `failed`.
     const QString& failure() const { return m_failure; }
 
 public slots:
-    /// Starts or continues: scores the whole text under the current mask, then runs the extra measurements.
+    /// Starts or continues the evaluation: scores the whole text under the current mask, then runs the extra
+    /// measurements.
     void evaluate();
-    /// Stops and keeps the results so far.
+    /// Stops the evaluation and keeps the results so far.
     void stopHere();
 
 signals:

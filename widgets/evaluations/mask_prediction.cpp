@@ -186,7 +186,7 @@ QString percentSaved(const Share<Number>& share) {
     return QString(" (%1)").arg(shown(shownShare(saved)));
 }
 
-/// "−3.2 M (2.4 %)"; the total if nothing is saved; "–" if there is none.
+/// What a mask saves, as text: "−3.2 M (2.4 %)". If nothing is saved, the total; "–" if the total is 0.
 template <typename Number>
 QString saving(const Share<Number>& share, std::string (*text)(double)) {
     if (share.saved() == 0)

@@ -21,31 +21,31 @@ namespace secateur {
 class Document;
 class StillLabel;
 
-/// Predicts the change of the loss under the current mask, or its preview. If the session has no gradients for
-/// predictions, they are computed in the background after a text was scored for the first time, and kept in the
-/// session. Measured changes calibrate later predictions.
+/// Predicts the change of the loss under the current mask or its preview. Predictions need gradients. If the session
+/// has none, they are computed in the background after the first text was scored, and kept in the session. Measured
+/// changes of the loss calibrate later predictions.
 class MaskPrediction : public QObject {
     Q_OBJECT
 
 public:
     enum class State {
-        waiting,   ///< until a text is scored
+        waiting,   ///< waits until a text is scored
         computing, ///< computing the gradients
         ready,
-        refused, ///< not supported for this model, or failed
+        refused, ///< the model is not supported, or computing failed
     };
 
     MaskPrediction(Document* document, JobRunner* jobs, QObject* parent = nullptr);
 
     State state() const { return m_state; }
-    /// Progress while computing, 0 to 1.
+    /// Progress of computing the gradients, from 0 to 1.
     double fraction() const { return m_fraction; }
-    /// The prediction for the preview, if there is one, else for the current mask; nothing if reason() is not empty.
+    /// The prediction for the preview if there is one, otherwise for the current mask. Empty if reason() is not empty.
     std::optional<Prediction> shown() const;
     /// The reason why there is no prediction, as a sentence.
     QString reason() const;
 
-    /// Learns from a scored text, and starts computing the gradients if there are none.
+    /// Calibrates the prediction with a measured loss. If there are no gradients, starts computing them.
     void take(const PruningMask& mask, const MaskEvaluation& found, const TextRequest& text);
 
 signals:
@@ -83,7 +83,7 @@ private:
     StillLabel* m_reason;
 };
 
-/// Shows the numbers of cut units, and the savings, of the current mask or its preview.
+/// Shows how many units the current mask or its preview cuts, and what it saves.
 class PriceBox : public QWidget {
     Q_OBJECT
 
@@ -103,7 +103,7 @@ private:
     StillLabel* m_notes;
 };
 
-/// "1 block · 2 attention layers · 34 heads"; empty if nothing is cut.
+/// The cut units as text: "1 block · 2 attention layers · 34 heads"; empty if nothing is cut.
 QString cutSummary(const Price& price);
 
 } // namespace secateur

@@ -318,7 +318,7 @@ Figure GradientView::currentFigure() const {
     Figure figure = gradientChangeFigure(m_document->session().model, m_change, request.layer,
                                          m_shown->cut.toStdString(), request.scale);
     if (!m_shown->masks.before.keepsAll() || !request.cut)
-        return figure; // the command needs the mask in a file
+        return figure; // the command would need a mask file
     CommandLine command = plotCommand(modelPath(*m_document), figureText(request));
     if (!m_shownText.empty())
         command.insert(command.end(), {"--text", m_shownText});

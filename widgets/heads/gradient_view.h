@@ -39,14 +39,14 @@ public:
 
     /// The picture on screen; without cells if there is none.
     Figure currentFigure() const;
-    /// Copying and saving, for the window's menus; they are also in the context menu.
+    /// Actions that copy and save the picture, for the window's menus. The context menu has them too.
     FigureActions* figureActions() const { return m_actions; }
 
 public slots:
     void compute();
 
 signals:
-    /// A picture could not be saved.
+    /// Emitted when a picture could not be saved.
     void failed(const QString& message);
 
 protected:
@@ -57,14 +57,14 @@ private:
     struct Request {
         GradientChangeRequest masks;
         GradientFigureRequest figure;
-        QString cut; ///< name of the cut on screen
+        QString cut; ///< name of the cut that the picture shows
     };
 
     void build();
     void connectAll();
     void restart();
     void take(const Request& request, GradientChange change);
-    /// The request that the controls describe; empty if both masks would be the same.
+    /// The request that the controls describe. Empty if the masks before and after the cut would be equal.
     std::optional<Request> request() const;
     void follow();
     void draw();

@@ -105,7 +105,7 @@ void HeadsGrid::followHover() {
     m_picture.setHovered(hovered, hovered ? unit(hovered->layer) : 1);
 }
 
-/// The mask and the model's rows arrive in either order.
+/// Does nothing while the mask belongs to another model than the rows, because either may be updated first.
 void HeadsGrid::followMask() {
     if (m_masks->mask().layerCount() == m_spec.layerCount())
         m_picture.setCuts(cutsOf(*m_masks));
@@ -315,7 +315,7 @@ bool HeadsGrid::exists(HeadId head) const {
     return head.layer >= 0 && head.layer < m_spec.layerCount() && head.head >= 0 && head.head < headCount(head.layer);
 }
 
-/// Number of cells that are selected together: one, or a KV group's.
+/// Number of heads that are selected together: 1, or the heads of a KV group.
 int HeadsGrid::unit(int layer) const {
     const LayerSpec& spec = m_spec.layers[static_cast<std::size_t>(layer)];
     return m_byGroup && spec.kvHeads > 0 ? spec.heads / spec.kvHeads : 1;
@@ -325,7 +325,8 @@ HeadId HeadsGrid::unitStart(HeadId head) const {
     return {head.layer, head.head - head.head % std::max(1, unit(head.layer))};
 }
 
-/// The head at which an outline begins; empty for a head that the model does not have.
+/// The first head of the unit (head or KV group) that is outlined for a head; empty if the model does not have the
+/// head.
 std::optional<HeadId> HeadsGrid::shownUnit(std::optional<HeadId> head) const {
     return head && exists(*head) ? std::optional(unitStart(*head)) : std::nullopt;
 }

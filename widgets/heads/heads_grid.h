@@ -16,10 +16,10 @@ class HeadsThreshold;
 class MaskEditor;
 class Selection;
 
-/// The grid of heads, in which mouse and keyboard select and cut heads. Selecting: click, Ctrl to toggle, Shift to
-/// extend, drag for a rectangle, Ctrl+Shift+drag for a lasso, headers for whole layers and columns, arrow keys.
-/// Cutting: click and drag with the shears or with Alt, the switches beside a layer, the colour bar for a threshold, [
-/// and ]. The wheel scrolls, with Ctrl it zooms; the middle button pans.
+/// The grid of heads, in which heads are selected and cut with mouse and keyboard. Selecting: click, Ctrl to toggle,
+/// Shift to extend, drag for a rectangle, Ctrl+Shift+drag for a lasso, headers for whole layers and columns, arrow
+/// keys. Cutting: click and drag with the shears or with Alt, the switches next to a layer, the colour bar or the keys
+/// [ and ] for a threshold. The wheel scrolls, and zooms with Ctrl; the middle button pans.
 class HeadsGrid : public QWidget {
     Q_OBJECT
 
@@ -29,34 +29,36 @@ public:
     HeadsGrid(MaskEditor* masks, Selection* selection, QWidget* parent);
 
     void setModel(const ModelSpec& spec);
+    /// Sets the values to draw.
     /// @param values [layers, heads]
     /// @param byGroup whether KV groups are selected as a whole
-    /// @param classes names of the classes, if values are indices of classes; empty = values are numbers
+    /// @param classes names of the classes if values are indices of classes; empty = values are numbers
     void setValues(const Matrix& values, const ColourScale& scale, const QString& label, bool byGroup,
                    const QStringList& classes = {});
-    /// Heads that do not pass are drawn paler and left out when several are selected at once; a click selects any head.
+    /// Sets the filter. Heads that do not pass it are drawn paler. Selecting several heads at once leaves them out; a
+    /// click selects any head.
     void setFilter(const HeadFilter* filter);
-    /// Sets the effect of dragging without modifiers.
+    /// Sets the effect of dragging without modifier keys.
     void setTool(Tool tool);
     HeadsThreshold* threshold() const { return m_threshold; }
-    /// The effect of a click at the pointer, or of the current drag; empty over cells.
+    /// The effect of a click at the pointer, or of the current drag; empty if the pointer is over a cell.
     const QString& hint() const { return m_hint; }
     void selectAll();
     void resetZoom();
-    /// Scrolls to a head.
+    /// Scrolls until a head is visible.
     void reveal(HeadId head) { m_picture.reveal(head); }
     QRect cellRect(HeadId head) const { return m_picture.cellRect(head); }
     QRect switchRect(LayerSwitch which) const { return m_picture.switches().box(which); }
     QRect colourBarRect() const { return m_picture.colourBar().pixels(); }
-    /// The layer whose label or switches a point is on.
+    /// The layer whose label or switches are at a point; empty if there is none.
     std::optional<int> layerAt(QPointF point) const;
-    /// Selects the heads under a point, unless they are selected already, because a menu opens there.
+    /// Selects the heads at a point, unless they are selected already. Called before a menu opens there.
     void selectForMenu(QPointF point);
 
 signals:
     void toolTipRequested(const QPoint& globalPosition);
     void hinted();
-    /// A cell was double-clicked.
+    /// Emitted when a cell was double-clicked.
     void opened(secateur::HeadId head);
 
 protected:
@@ -75,7 +77,7 @@ protected:
 private:
     enum class Gesture { none, rectangle, lasso, pan, shears, threshold };
 
-    // heads_grid.cpp
+    // Defined in heads_grid.cpp.
     void followMask();
     void followSelection();
     void followHover();
@@ -88,7 +90,7 @@ private:
     void press(QPointF point, Qt::KeyboardModifiers modifiers);
     void finishGesture();
 
-    // heads_grid_actions.cpp
+    // Defined in heads_grid_actions.cpp.
     void beginCut(const HeadsPlace& place);
     void toggle(LayerSwitch which);
     void cutAlong(QPointF from, QPointF to);
@@ -101,7 +103,7 @@ private:
     void moveTo(HeadId head, bool extend);
     HeadId stepped(HeadId from, int layers, int units) const;
 
-    // heads_grid.cpp
+    // Defined in heads_grid.cpp.
     int unit(int layer) const;
     HeadId unitStart(HeadId head) const;
     std::optional<HeadId> shownUnit(std::optional<HeadId> head) const;
@@ -123,11 +125,11 @@ private:
     QString m_hint;
 
     Gesture m_gesture = Gesture::none;
-    Qt::MouseButton m_button = Qt::NoButton; ///< of the gesture
-    HeadsPlace m_anchor;                     ///< where the last gesture or key without Shift began
-    bool m_adds = false;                     ///< whether the gesture adds to m_before
-    bool m_removes = false;                  ///< whether the gesture removes from m_before
-    std::set<HeadId> m_before;               ///< selection before the gesture
+    Qt::MouseButton m_button = Qt::NoButton; ///< the button that began the drag
+    HeadsPlace m_anchor;                     ///< the place where the last drag, click or key press without Shift began
+    bool m_adds = false;                     ///< whether the drag adds heads to m_before
+    bool m_removes = false;                  ///< whether the drag removes heads from m_before
+    std::set<HeadId> m_before;               ///< the selection before the drag
     std::optional<HeadId> m_activeBefore;
     QPolygonF m_lasso;
     QPointF m_lastPoint;

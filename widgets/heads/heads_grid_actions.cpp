@@ -38,7 +38,7 @@ void HeadsGrid::toggle(LayerSwitch which) {
     } else if (which.part == LayerPart::block) {
         m_masks->setBlockCut(layers, layer.block);
     } else if (!layer.block) {
-        return; // the sublayers of a dropped block cannot be switched
+        return; // a dropped block must be restored before its sublayers can be switched
     } else if (which.part == LayerPart::mlp) {
         m_masks->setMlpCut(layers, layer.mlp);
     } else {
@@ -46,7 +46,7 @@ void HeadsGrid::toggle(LayerSwitch which) {
     }
 }
 
-/// Paints every cell between two points of a drag, for the pointer may jump over some.
+/// Cuts or restores every cell between two points of a drag, because the pointer may skip cells.
 void HeadsGrid::cutAlong(QPointF from, QPointF to) {
     if (m_anchor.kind != HeadsPlace::Kind::cell) {
         m_shears.paint(headsBetween(m_picture.nearest(from), m_picture.nearest(to), m_anchor.kind));
@@ -128,7 +128,7 @@ void HeadsGrid::keyReleaseEvent(QKeyEvent* event) {
     QWidget::keyReleaseEvent(event);
 }
 
-/// Cancels one thing: a drag, else a preview, else the selection.
+/// Cancels the drag if there is one; otherwise removes the preview; otherwise clears the selection.
 bool HeadsGrid::escape() {
     if (m_gesture != Gesture::none)
         cancelGesture();
@@ -199,7 +199,7 @@ bool HeadsGrid::navigate(QKeyEvent* event) {
     }
     const bool isStep = !toEdge && event->key() != Qt::Key_Home && event->key() != Qt::Key_End;
     if (isStep && !m_selection->active())
-        to = stepped(from, 0, 0); // the first step shows the place that the keys start from
+        to = stepped(from, 0, 0); // without an active head, the first key press goes to the start position
     moveTo(to, event->modifiers().testFlag(Qt::ShiftModifier));
     return true;
 }
@@ -213,8 +213,8 @@ void HeadsGrid::moveTo(HeadId head, bool extend) {
     m_picture.reveal(head);
 }
 
-/// The head so many layers down and units (heads or KV groups) to the right, within the grid. Skips layers without
-/// heads.
+/// The head that is `layers` rows below and `units` heads or KV groups to the right of `from`, limited to the grid.
+/// Layers without heads are skipped.
 HeadId HeadsGrid::stepped(HeadId from, int layers, int units) const {
     HeadId to{std::clamp(from.layer + layers, 0, m_spec.layerCount() - 1), from.head};
     const int onwards = layers < 0 ? -1 : 1;

@@ -46,7 +46,7 @@ void HeadsOutlines::setHovered(std::optional<HeadId> head, int count) {
     m_hoveredCount = count;
 }
 
-/// Lines stand half outside of the outermost cells.
+/// The area of the cells, enlarged because half of an outline lies outside of the outermost cells.
 QRect HeadsOutlines::clipRect() const {
     const int line = theme().length(3);
     return CellsDrawing::clipRect().adjusted(-line, -line, line, line);
@@ -63,7 +63,7 @@ void HeadsOutlines::draw(QCPPainter& painter) {
         drawLasso(painter, m_lasso, theme());
 }
 
-/// The edges between selected and other cells.
+/// The edges between selected and unselected cells, as thin rectangles.
 std::vector<QRect> HeadsOutlines::contour() const {
     std::vector<QRect> edges;
     const QRect shown = clipRect();
@@ -97,7 +97,7 @@ void HeadsOutlines::drawVeil(QCPPainter& painter) const {
                 painter.fillRect(pixels(static_cast<int>(layer), static_cast<int>(head)) & shown, veil);
 }
 
-/// Every line has a wider one in the background's colour beneath it, so that it is visible on any colour of the map.
+/// Draws each line over a wider line in the background colour, so that it is visible on any colour of the map.
 void HeadsOutlines::drawContour(QCPPainter& painter) const {
     const std::vector<QRect> edges = contour();
     for (const auto& [width, colour] :
@@ -264,7 +264,7 @@ void LayerSwitches::drawLetter(QCPPainter& painter, const QRect& box, LayerPart 
                      bypassed ? QStringLiteral("α") : QString(letters[static_cast<std::size_t>(part)]));
 }
 
-/// A protected layer has a dot where rows are too low for switches: nothing else shows its protection.
+/// Draws the lock of a layer. If rows are too low for switches, a dot marks a protected layer.
 void LayerSwitches::drawProtection(QCPPainter& painter, LayerSwitch which) const {
     const bool isProtected = cuts(which.layer).isProtected;
     if (!isProtected && m_hovered != which)

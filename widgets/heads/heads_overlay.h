@@ -16,17 +16,17 @@ class QPointF;
 
 namespace secateur {
 
-/// Draws over the cells of the heads' grid: the contour of the selection, frames of the active and the hovered cell, a
-/// veil over cells that a filter leaves out, and the lasso.
+/// Draws over the cells of the heads' grid: the outline of the selection, frames around the active and the hovered
+/// cell, a translucent cover over heads that do not pass the filter, and the lasso.
 class HeadsOutlines : public CellsDrawing {
 public:
     using CellsDrawing::CellsDrawing;
 
     void setSelected(const std::set<HeadId>& heads) { m_selected = heads; }
-    /// @param count number of cells in the frame, from the head on
+    /// Sets the frame of the active cell. @param count number of cells in the frame, beginning with `head`
     void setActive(std::optional<HeadId> head, int count);
     void setHovered(std::optional<HeadId> head, int count);
-    /// @param passing [layers][heads] false = a veil lies over the cell
+    /// @param passing [layers][heads] false = the cell is covered by the translucent background colour
     void setPassing(const std::vector<std::vector<bool>>& passing) { m_passing = passing; }
     void setLasso(const QPolygonF& lasso) { m_lasso = lasso; }
 
@@ -57,7 +57,7 @@ struct LayerSwitch {
     bool operator==(const LayerSwitch&) const = default;
 };
 
-/// State of a switch and the effect of a click, for the status line.
+/// The state of a switch and the effect of a click on it, as text for the status line.
 QString switchHint(const PruningMask& mask, const Protection& isProtected, LayerSwitch which);
 
 /// Four small switches beside each row of the heads' grid: attention, MLP and block, which are on while the part is
@@ -69,10 +69,10 @@ public:
     void setLayers(const std::vector<LayerCuts>& layers) { m_layers = layers; }
     void setHovered(std::optional<LayerSwitch> hovered) { m_hovered = hovered; }
 
-    /// Width of all four switches with the gap in front of them, in pixels.
+    /// Width in pixels of all four switches and of the gap in front of them.
     int width() const;
     std::optional<LayerSwitch> at(QPointF point) const;
-    /// Null for a switch that is not shown.
+    /// The area of a switch; null if the switch is not shown.
     QRect box(LayerSwitch which) const;
 
 protected:

@@ -46,11 +46,11 @@ struct HeadsPicture::Parts {
     PlotRowBars beside; ///< means of the layers, or shares of their classes
     PlotCells cells;
     PlotColourBar bar;
-    HeadsCuts* cuts; ///< made before the outlines, so drawn beneath them
+    HeadsCuts* cuts; ///< created before the outlines, so that it is drawn beneath them
     LayerSwitches* switches;
     HeadsOutlines* outlines;
-    QString label;       ///< of the colour bar
-    QStringList classes; ///< names of the values' classes; empty = the values are numbers
+    QString label;       ///< label of the colour bar
+    QStringList classes; ///< names of the classes that the values stand for; empty = the values are numbers
     Matrix values;       ///< [layers, heads]
     bool isLogarithmic = false;
     std::vector<std::vector<bool>> passing; ///< empty = all
@@ -132,7 +132,7 @@ void HeadsPicture::setValues(const Matrix& values, const ColourScale& scale, con
     parts.bar.setRange(range, fittingLabel());
     showBeside();
     if (hadClasses)
-        arrange(); // numbers and names of classes need different room
+        arrange(); // the colour bar and a legend of classes have different widths
     replot();
 }
 
@@ -149,7 +149,8 @@ void HeadsPicture::setClasses(const Matrix& values, const QStringList& names, co
     replot();
 }
 
-/// Means or shares of classes to the right of each layer, over the heads that pass.
+/// Draws, to the right of each layer, the mean of its values or the share of each class. Heads that do not pass the
+/// filter are left out.
 void HeadsPicture::showBeside() {
     Parts& parts = *m_parts;
     Matrix values = parts.values;
@@ -274,7 +275,7 @@ void HeadsPicture::resize(const QSize& size) {
     arrange();
 }
 
-/// Gives every part its size. Margins come from the font alone, so that nothing moves while values arrive.
+/// Computes the size of every part. Margins depend only on the font, so that nothing moves while values arrive.
 void HeadsPicture::arrange() {
     Parts& parts = *m_parts;
     const PlotTheme& theme = parts.theme;
@@ -324,7 +325,7 @@ void HeadsPicture::arrange() {
         resetZoom();
 }
 
-/// The colour bar's label, cut where it would be longer than the bar and its margins.
+/// The label of the colour bar, shortened if it is longer than the bar with its margins.
 QString HeadsPicture::fittingLabel() const {
     const QFontMetrics metrics(m_parts->theme.font);
     const int room = m_parts->bar.rect()->minimumSize().height() + 2 * metrics.height();
@@ -337,7 +338,7 @@ std::pair<double, double> HeadsPicture::mostVisible() const {
             std::min<double>(std::max(1, parts.height()), std::max(1.0, parts.rect->height() / smallestCell))};
 }
 
-/// Shows a part of the grid, moved so that it does not reach beyond the grid's ends.
+/// Shows a part of the grid. A part that extends beyond the grid is shifted into it.
 void HeadsPicture::setRanges(double firstColumn, double columns, double firstRow, double rows) {
     Parts& parts = *m_parts;
     firstColumn = std::clamp(firstColumn, -0.5, std::max(1, parts.width) - 0.5 - columns);

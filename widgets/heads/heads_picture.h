@@ -27,33 +27,34 @@ namespace secateur {
 struct HeadsPlace {
     enum class Kind { cell, layerHeader, headHeader };
     Kind kind = Kind::cell;
-    HeadId head; ///< for a header, the first cell of its row or column
+    HeadId head; ///< for a header, the first head of its row or column
 };
 
-/// Draws the grid of heads: cells, headers, switches and a bar of the mean beside each layer, the colour bar, the
-/// hatching of cuts, and the outlines of selected and hovered cells. Also finds the place under a point. HeadsGrid
-/// reacts to mouse and keys.
+/// Draws the grid of heads: cells, headers, the switches of each layer and a bar with its mean, the colour bar, the
+/// hatching of cuts, and the outlines of selected and hovered cells. Also finds what is at a point. HeadsGrid handles
+/// mouse and keyboard.
 class HeadsPicture {
 public:
-    static constexpr double zoomPerNotch = 0.8; ///< factor for a notch of the wheel, or a key
+    static constexpr double zoomPerNotch = 0.8; ///< factor of the zoom per step of the wheel or key press
 
-    /// Fills its parent; mouse and keys pass through it.
+    /// The picture fills its parent. Mouse and key events go to the parent.
     explicit HeadsPicture(QWidget* parent);
     ~HeadsPicture();
 
     void setTheme(const PlotTheme& theme);
     /// Sets the numbers of rows and columns, and resets the zoom.
     void setModel(const ModelSpec& spec);
-    /// @param values [layers, heads]; NaN = no value
+    /// Sets numbers as values. @param values [layers, heads]; NaN = no value
     void setValues(const Matrix& values, const ColourScale& scale, const QString& label);
-    /// @param values [layers, heads] indices in `names`; NaN = no value
+    /// Sets classes as values. @param values [layers, heads], indices in `names`; NaN = no value
     void setClasses(const Matrix& values, const QStringList& names, const QString& label);
     void setSelected(const std::set<HeadId>& heads);
-    /// @param count number of cells in the frame, from the head on: those of a KV group
+    /// Sets the frame of the active cell. @param count number of cells in the frame, beginning with `head`: 1, or the
+    /// size of its KV group
     void setActive(std::optional<HeadId> head, int count);
     void setHovered(std::optional<HeadId> head, int count);
     void setLasso(const QPolygonF& lasso);
-    /// @param passing [layers][heads] false = drawn paler; empty = all pass
+    /// Sets the heads that pass the filter. @param passing [layers][heads] false = drawn paler; empty = all pass
     void setPassing(const std::vector<std::vector<bool>>& passing);
     void setCuts(const std::vector<LayerCuts>& layers);
     void setHoveredSwitch(std::optional<LayerSwitch> hovered);
@@ -61,7 +62,7 @@ public:
     void setThreshold(std::optional<double> value);
 
     std::optional<HeadsPlace> placeAt(QPointF point) const;
-    /// The cell nearest to a point, which may be on a header or outside.
+    /// The cell nearest to a point. The point may be on a header or outside of the grid.
     HeadId nearest(QPointF point) const;
     QRect cellRect(HeadId head) const;
     const LayerSwitches& switches() const;
@@ -72,7 +73,7 @@ public:
     void resize(const QSize& size);
     void zoom(double factor, QPointF about);
     void pan(QPointF pixels);
-    /// Scrolls just far enough to show a head.
+    /// Scrolls as little as necessary to show a head.
     void reveal(HeadId head);
     void resetZoom();
     /// Whether the whole grid is on screen.

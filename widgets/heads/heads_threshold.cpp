@@ -57,7 +57,7 @@ bool HeadsThreshold::isOffered() const {
            m_values.rows() == m_masks->spec().layers.size() && !m_values.empty();
 }
 
-/// After a change of the mask by anything else, the threshold no longer describes it.
+/// Removes the threshold if another action changed the mask.
 void HeadsThreshold::followMask() {
     if (m_result && *m_result == m_masks->mask())
         return;
@@ -146,7 +146,7 @@ void HeadsThreshold::cut(double threshold, const QString& action, bool repeats) 
     emit changed();
 }
 
-/// Values that a moving threshold passes, from the end that is pruned first.
+/// The values of uncut, unprotected units, each once. They begin at the end that is pruned first.
 std::vector<double> HeadsThreshold::levels() const {
     std::vector<double> levels;
     const PruningMask& base = m_result ? m_base : m_masks->mask();
@@ -178,7 +178,7 @@ void HeadsThreshold::step(int units) {
     const auto next = static_cast<std::size_t>(then);
     const double beforeAll =
         end() == PruneFirst::low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-    // Between two values, so that "below" and "above" are both true.
+    // A threshold between two values, so that the texts "below" and "above" are both true.
     const double threshold = then == 0            ? beforeAll
                              : next == all.size() ? all.back()
                                                   : std::midpoint(all[next - 1], all[next]);

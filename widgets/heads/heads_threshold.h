@@ -16,14 +16,16 @@ namespace secateur {
 
 class MaskEditor;
 
-/// Cuts the heads, or KV groups, whose value of the metric on screen lies beyond a threshold. When the threshold is
-/// moved, its cuts are made again from the mask before it, unless another action has changed the mask since.
+/// Cuts the heads or KV groups whose value of the metric on screen lies beyond a threshold. Moving the threshold
+/// replaces its previous cuts: it cuts again from the mask before them. If another action has changed the mask since, a
+/// new threshold starts from the current mask.
 class HeadsThreshold : public QObject {
     Q_OBJECT
 
 public:
     HeadsThreshold(MaskEditor* masks, QObject* parent);
 
+    /// Sets the result to compare with the threshold.
     /// @param result of a metric of heads or KV groups, which is copied; null = none
     /// @param filter text of the filter that excluded heads from the result; empty = none
     void setResult(const MetricResult* result, const std::string& filter = {});
@@ -31,7 +33,7 @@ public:
     /// of a layer, which are not values. @param values all values on screen
     void setScale(ScaleKind scale, const Matrix& values);
     bool isOffered() const;
-    /// The metric's pruning direction; neither = no threshold is offered.
+    /// The metric's pruning direction. If it is `neither`, no threshold is offered.
     PruneFirst end() const { return m_metric.info ? m_metric.info->pruneFirst : PruneFirst::neither; }
 
     /// The value at a place on the colour bar's axis.
@@ -44,28 +46,28 @@ public:
     /// Makes the previewed cuts as one undo step.
     void apply();
     void cancel();
-    /// Moves the threshold past `units` values, and cuts. @param units negative = cut fewer
+    /// Moves the threshold past a number of values and cuts. @param units number of values; negative = cut fewer units
     void step(int units);
 
-    /// The threshold; empty if another action has changed the mask since.
+    /// The value at which the threshold is drawn; empty if there is none, or another action has changed the mask since.
     std::optional<double> marker() const { return m_dragged ? m_dragged : m_applied; }
-    /// "37 heads below 0.0123"; empty without a threshold.
+    /// The cut units as text: "37 heads below 0.0123"; empty without a threshold.
     QString text() const;
 
 signals:
     void changed();
 
 private:
-    using Place = std::pair<int, int>; ///< layer, head or KV group
+    using Place = std::pair<int, int>; ///< layer, and head or KV group
 
     void followMask();
     CutUnit unit() const { return m_metric.info->scope == Scope::kvGroup ? CutUnit::kvGroup : CutUnit::head; }
     double valueAt(Place place) const;
-    /// Heads or KV groups with values beyond the threshold, including cut and protected ones.
+    /// Heads or KV groups whose values are beyond the threshold, including cut and protected ones.
     std::vector<Place> beyond(double threshold) const;
     std::vector<double> levels() const;
     PruningMask masked(const PruningMask& base, double threshold) const;
-    /// The provenance of the strategy by_metric with a budget of as many units, which makes the same mask.
+    /// Provenance that makes the same mask again: the strategy by_metric with the same number of units as the budget.
     std::optional<MaskProvenance> provenance(double threshold) const;
     QString counted(std::size_t units) const;
     void cut(double threshold, const QString& action, bool repeats);

@@ -170,7 +170,7 @@ void HeadsView::showLegend() {
                        QString::fromStdString(masks.comparedName()));
 }
 
-/// Shows the open model with the view settings kept in the session.
+/// Shows the open model with the view settings stored in the session.
 void HeadsView::restore() {
     const auto& view = m_document->session().view;
     const auto metric = view.find("heads.metric");

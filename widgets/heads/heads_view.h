@@ -27,23 +27,23 @@ class MaskActions;
 class ResultCombo;
 class Selection;
 
-/// The heat map of one metric, layers x heads. Shows and changes the shared selection.
+/// The heat map of one metric (layers x heads). It shows and changes the selection that all views share.
 class HeadsView : public QWidget {
     Q_OBJECT
 
 public:
     HeadsView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-    /// Heads that do not pass are drawn paler, and no threshold cuts them.
+    /// Sets the filter. Heads that do not pass it are drawn paler and are not cut by a threshold.
     void setFilter(const HeadFilter* filter);
-    /// The picture on screen, to copy, save or draw elsewhere; without cells if nothing is measured.
+    /// The picture on screen, for copying and saving. It has no cells if nothing is measured.
     Figure currentFigure() const;
-    /// Key of the chosen result, measured or not.
+    /// Key of the chosen result. The result need not be measured.
     std::string resultId() const;
-    /// Copying and saving, for the window's menus; they are also in the context menu.
+    /// Actions that copy and save the picture, for the window's menus. The context menu has them too.
     FigureActions* figureActions() const { return m_actions; }
     HeadsGrid* grid() const { return m_grid; }
-    /// Actions on the mask, for the window's menus; also in the context menu.
+    /// Actions on the mask, for the window's menus. The context menu has them too.
     MaskActions* maskActions() const { return m_maskActions; }
     QList<QAction*> tools() const;
     /// Adds everything that can be done with the selected heads and the picture.
@@ -52,14 +52,15 @@ public:
 public slots:
     void showMetric(const QString& resultId);
     void selectAll();
-    /// Copies the values of the selected cells at full precision, as CSV; for a single cell only the number.
+    /// Copies the values of the selected cells at full precision as CSV. For a single cell, copies only the number.
     void copyValues();
     void resetZoom();
 
 signals:
-    /// One line about the cell under the pointer, or else the active cell; empty if there is neither.
+    /// Emitted with one line about the cell under the pointer, or about the active cell if there is none; empty if
+    /// there is neither.
     void hoverText(const QString& text);
-    /// Another result is on screen.
+    /// Emitted when another result is on screen.
     void resultShown(const QString& resultId);
     /// The user wants to copy the command of this figure, which needs the current mask in a file.
     void maskedFigureWanted(const std::string& figure);
@@ -88,7 +89,7 @@ private:
     std::string figureText() const;
     /// Key of the result on screen: the chosen one, or its difference while two measurements are compared.
     std::string shownKey() const;
-    /// Updates the line about the hovered head, or else the active one.
+    /// Updates the line about the hovered head, or about the active head if none is hovered.
     void updateHoverText();
     void showToolTip(const QPoint& globalPosition);
 
@@ -98,14 +99,14 @@ private:
     QWidget* m_controls;
     ResultCombo* m_metric;
     ColourControls* m_colours;
-    QActionGroup* m_tools; ///< none checked = select
+    QActionGroup* m_tools; ///< if none is checked, dragging selects
     QStackedWidget* m_stack;
     HeadsGrid* m_grid;
     HatchLegend* m_legend;
     MaskActions* m_maskActions;
     FigureActions* m_actions;
     QTimer* m_refresh;
-    HeadReadout m_readout; ///< of the result on screen
+    HeadReadout m_readout; ///< makes texts about the result on screen
 };
 
 } // namespace secateur

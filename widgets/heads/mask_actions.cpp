@@ -115,7 +115,7 @@ std::set<int> MaskActions::layers() const {
     std::set<int> layers;
     for (HeadId head : m_selection->heads())
         layers.insert(head.layer);
-    // The label of a layer without selected heads stands for that layer alone.
+    // A menu on the label of a layer without selected heads acts on this layer only.
     if (m_layer && !layers.contains(*m_layer))
         return {*m_layer};
     return layers;
@@ -129,7 +129,7 @@ std::set<HeadId> MaskActions::headsOf(const std::set<int>& layers) const {
     return heads;
 }
 
-/// The heads of all layers with the index of a selected one.
+/// All heads whose index equals that of a selected head, in all layers.
 std::set<HeadId> MaskActions::columns() const {
     std::set<int> numbers;
     for (HeadId head : m_selection->heads())

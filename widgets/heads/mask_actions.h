@@ -25,12 +25,13 @@ class MaskActions : public QObject {
     Q_OBJECT
 
 public:
-    /// @param picture the widget in which the keys work
+    /// @param picture the widget in which the keyboard shortcuts work
     MaskActions(MaskEditor* masks, Selection* selection, QWidget* picture);
 
     const QList<QAction*>& all() const { return m_all; }
     void fill(QMenu* menu) const;
-    /// Sets the layer to which actions on layers apply if none of its heads is selected: for a menu on a layer's label.
+    /// Sets the layer whose label a menu was opened on. Actions on layers apply to this layer
+    /// if none of its heads is selected.
     void setLayer(std::optional<int> layer);
 
 private:
@@ -54,20 +55,20 @@ private:
     QWidget* m_picture;
     QMenu* m_bypass;
     QList<QAction*> m_all;
-    QList<QAction*> m_ofHeads;  ///< enabled while heads are selected
-    QList<QAction*> m_ofLayers; ///< enabled while there are layers to act on
-    QList<QAction*> m_ends;     ///< the last action of each group in the menu
+    QList<QAction*> m_ofHeads;  ///< actions that are enabled while heads are selected
+    QList<QAction*> m_ofLayers; ///< actions that are enabled while heads are selected or a layer is set
+    QList<QAction*> m_ends;     ///< the last action of each group of the menu
     std::optional<int> m_layer;
 };
 
-/// Cutting by dragging: all heads on the way get the state that the first one gets. The editor's preview shows it
-/// during the drag; afterwards it is one undo step.
+/// Cuts or restores heads by dragging. All heads along the way get the state that the first one gets. During the drag
+/// the mask editor shows a preview; afterwards the change is one undo step.
 class HeadsShears {
 public:
     explicit HeadsShears(MaskEditor* masks)
         : m_masks(masks) {}
 
-    /// Begins a drag. It cuts if one of these heads is not cut; otherwise it restores.
+    /// Begins a drag with these heads. The drag cuts if at least one of them is not cut; otherwise it restores.
     void begin(const std::set<HeadId>& heads);
     void paint(const std::set<HeadId>& heads);
     void apply();
@@ -79,10 +80,11 @@ private:
     bool m_cut = true;
 };
 
-/// A cursor that shows a pair of open shears with its point at the pointer.
+/// The cursor of the shears: an open pair of shears whose tip is at the pointer.
 const QCursor& shearsCursor();
 
-/// Whether the action "cut or restore" cuts these heads: if an unprotected head is not cut, or if no head is cut.
+/// Whether the action "cut or restore" cuts these heads. It cuts if an unprotected head is not cut, or if no head is
+/// cut.
 bool wouldCut(const MaskEditor& masks, const std::set<HeadId>& heads);
 
 } // namespace secateur

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int pageRole = Qt::UserRole;
 constexpr int sectionRole = Qt::UserRole + 1;
-constexpr int deepestListed = 3; ///< level of the headings in the contents
+constexpr int deepestListed = 3; ///< deepest level of headings that the table of contents lists
 
 QTreeWidgetItem* rowFor(const QString& text, qsizetype page, qsizetype section) {
     auto* row = new QTreeWidgetItem({text});
@@ -37,7 +37,7 @@ QTreeWidgetItem* rowFor(const QString& text, qsizetype page, qsizetype section) 
     return row;
 }
 
-/// Qt leaves the lines of code blocks unbroken, as wide as they are.
+/// Makes Qt wrap long lines of code blocks, which it does not do by default.
 void wrapCode(QTextDocument& document) {
     for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
         QTextBlockFormat format = block.blockFormat();
@@ -48,7 +48,7 @@ void wrapCode(QTextDocument& document) {
     }
 }
 
-/// Qt draws Markdown's tables without lines.
+/// Draws lines around the cells of tables, which Qt omits for Markdown.
 void setTableLines(QTextDocument& document, const QColor& lines) {
     const QList<QTextFrame*> frames = document.rootFrame()->childFrames();
     for (QTextFrame* frame : frames) {
@@ -215,7 +215,7 @@ void ManualWindow::scrollTo(qsizetype section) {
     }
 }
 
-/// Highlights the words that were searched for in the page at hand.
+/// Highlights the searched words in the page on screen.
 void ManualWindow::markWords() {
     QList<QTextEdit::ExtraSelection> marks;
     QTextCharFormat format;
@@ -235,7 +235,7 @@ constexpr const char* pageNames[]{"using.md",    "glossary.md", "metrics.md",   
                                   "formats.md",  "accuracy.md", "architecture.md", "adding.md",     "CHANGELOG.md"};
 constexpr int excerptLength = 90;
 
-/// Markdown's marks mean nothing to somebody who searches for words.
+/// Removes Markdown's markup (links, emphasis, table lines), so that excerpts are plain text.
 QString withoutMarks(QString text) {
     static const QRegularExpression links("\\[([^\\]]*)\\]\\([^)]*\\)");
     static const QRegularExpression marks("[*`|]|-{3,}|<!--.*?-->");

@@ -20,7 +20,7 @@ struct ManualSection {
 };
 
 struct ManualPage {
-    QString name; ///< "metrics.md"
+    QString name; ///< file name: "metrics.md"
     QString title;
     QString markdown;
     QList<ManualSection> sections;
@@ -33,16 +33,17 @@ struct ManualMatch {
     QString excerpt; ///< one line around the first word
 };
 
-/// The pages of the manual, which the program contains, in reading order.
+/// The manual's pages in reading order. They are resources of the program.
 QList<ManualPage> manualPages();
 
-/// A page from its Markdown. Lines in code blocks are no headings.
+/// Splits the Markdown of a page into sections. Lines inside code blocks are not headings.
 ManualPage manualPage(const QString& name, const QString& markdown);
 
-/// The anchor of a heading, as GitHub forms it: lower case, blanks as hyphens, no punctuation.
+/// The anchor of a heading as GitHub forms it: lower case, spaces replaced by hyphens, no punctuation.
 QString headingAnchor(const QString& title);
 
-/// Sections that contain every word of a query, those with a word in the title first. Empty for an empty query.
+/// The sections that contain every word of a query. Sections with a word in the title come first. Empty for an empty
+/// query.
 QList<ManualMatch> searchManual(const QList<ManualPage>& pages, const QString& query);
 
 /// The window of the manual: contents or search results on the left, a page on the right.
@@ -54,7 +55,7 @@ public:
 
     /// Shows a page and scrolls to the section with this anchor; to the top if the anchor is empty or unknown.
     void showPage(const QString& name, const QString& anchor = {});
-    /// Searches all pages for words, as if the user had typed them.
+    /// Searches all pages for words, as if the user had typed the words.
     void search(const QString& words);
 
 protected:

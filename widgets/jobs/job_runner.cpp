@@ -27,7 +27,7 @@ using SteadyClock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr int progressIntervalMs = 33;
-/// Below these the estimate of the time left is not stable.
+/// Below leastFraction of the work or leastSeconds, the estimate of the remaining time is too unstable to show.
 constexpr double leastFraction = 0.02;
 constexpr double leastSeconds = 0.3;
 
@@ -59,7 +59,7 @@ struct JobRunner::Job {
     Work work;
     std::stop_source stop;
 
-    // Under State::mutex:
+    // Protected by State::mutex:
     double fraction = 0;
     std::string text;
     bool hasNews = false;
@@ -81,7 +81,7 @@ struct JobRunner::Outcome {
     std::string message;
 };
 
-/// Values pass between the threads under `mutex` only; the event that is posted to the GUI thread carries none.
+/// State that the threads share, protected by `mutex`. The event posted to the GUI thread only says that there is news.
 struct JobRunner::State {
     std::mutex mutex;
     std::condition_variable_any changed;
@@ -90,12 +90,12 @@ struct JobRunner::State {
     std::array<std::shared_ptr<Job>, priorities> running;            ///< by priority; null = none
     std::deque<Outcome> outcomes;
 
-    // The runner's thread only:
-    std::map<Id, std::shared_ptr<Job>> jobs; ///< whose last signal has not been sent
+    // Used only by the runner's own thread:
+    std::map<Id, std::shared_ptr<Job>> jobs; ///< jobs whose last signal has not been emitted
     Id lastId = 0;
     int timer = 0;
 
-    std::array<std::jthread, priorities> threads; ///< last: joined before anything else here goes
+    std::array<std::jthread, priorities> threads; ///< last member, so that it is joined before the others are destroyed
 
     std::deque<std::shared_ptr<Job>>& queue(Priority priority) { return queues[static_cast<std::size_t>(priority)]; }
     int& pendingOf(Priority priority) { return pending[static_cast<std::size_t>(priority)]; }
@@ -161,7 +161,7 @@ void JobRunner::cancel(Id id) {
         return;
     const std::shared_ptr<Job> job = found->second;
     job->stop.request_stop();
-    bool waiting = false; // still queued: it ends now, not after the jobs before it
+    bool waiting = false; // a job that is still in the queue ends now
     {
         const std::lock_guard lock(m_state->mutex);
         waiting = std::erase(m_state->queue(job->priority), job) > 0;

@@ -24,17 +24,18 @@ public:
         opening,     ///< reads the model or session that replaces the open one
         files,       ///< reads or writes another file; runs at once
     };
-    /// Runs on a worker thread. Returns a function that delivers the result on the runner's thread; may be empty.
+    /// Runs on a worker thread. Returns a function that delivers the result on the runner's thread. The function may be
+    /// empty.
     using Work = std::function<std::function<void()>(const Progress&)>;
 
     explicit JobRunner(QObject* parent = nullptr);
-    /// Asks all jobs to stop, and waits until they have: each stops when it next checks its Progress.
+    /// Requests all jobs to stop and waits until they have stopped. A job stops when it next uses its Progress.
     ~JobRunner() override;
 
     /// @param title shown to the user
     Id start(const QString& title, Priority priority, Work work);
-    /// Asks a job to stop. Its delivery function is not called even if the work is already done; cancelled() is
-    /// emitted.
+    /// Requests a job to stop and emits cancelled(). The delivery function is not called, even if the work is done
+    /// already.
     void cancel(Id id);
     void cancelAll();
     /// Cancels all jobs of lower priorities.

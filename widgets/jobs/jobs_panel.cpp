@@ -110,7 +110,7 @@ void JobsPanel::add(quint64 id, const QString& title) {
     m_rows[id] = row;
     connect(row->cancelButton(), &QToolButton::clicked, m_jobs, [jobs = m_jobs, id] { jobs->cancel(id); });
     m_empty->hide();
-    // The stretch and the hidden empty line stay at the end.
+    // The last two items are the stretch and the hidden text for an empty list.
     while (m_column->count() > static_cast<int>(m_rows.size()) + mostEnded + 2) {
         QWidget* oldest = m_column->itemAt(m_column->count() - 3)->widget();
         m_column->removeWidget(oldest);

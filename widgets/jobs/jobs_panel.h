@@ -11,8 +11,8 @@ namespace secateur {
 
 class JobRunner;
 
-/// Running and waiting jobs, each with progress, time left and a button to cancel it; below them, how the latest jobs
-/// ended.
+/// Lists running and waiting jobs, each with its progress, the remaining time and a button to cancel it. The jobs that
+/// ended last and their outcomes follow below.
 class JobsPanel : public QScrollArea {
     Q_OBJECT
 
@@ -28,7 +28,7 @@ private:
     JobRunner* m_jobs;
     QVBoxLayout* m_column;
     QLabel* m_empty;
-    std::map<quint64, Row*> m_rows; ///< rows of jobs that are not over
+    std::map<quint64, Row*> m_rows; ///< rows of jobs that have not ended
 };
 
 } // namespace secateur

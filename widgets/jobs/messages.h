@@ -14,7 +14,7 @@ class QToolButton;
 
 namespace secateur {
 
-/// A bar above the views that shows errors and notices one at a time, until they are dismissed; errors first.
+/// A bar above the views that shows errors and notices one at a time until the user dismisses them. Errors come first.
 class MessageBar : public QFrame {
     Q_OBJECT
 
@@ -23,7 +23,7 @@ public:
 
     explicit MessageBar(QWidget* parent = nullptr);
 
-    /// A button of a message. Clicking it dismisses the message.
+    /// A button of a message. A click runs its action and dismisses the message.
     struct Choice {
         QString text;
         std::function<void()> run;
@@ -55,14 +55,14 @@ private:
     QToolButton* m_dismiss;
 };
 
-/// The log, with a line for each event.
+/// The log panel, with one line for each event.
 class LogPanel : public QPlainTextEdit {
     Q_OBJECT
 
 public:
     explicit LogPanel(QWidget* parent = nullptr);
 
-    /// @param level "info", "warning", "error"
+    /// @param level "info", "warning" or "error"
     void add(const QString& level, const QString& text);
 };
 

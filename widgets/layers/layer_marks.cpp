@@ -68,11 +68,11 @@ LayerMarksLegend::LayerMarksLegend(QWidget* parent)
         const Entry entry{new QLabel, new QLabel(markText(mark))};
         row->addWidget(entry.picture);
         row->addWidget(entry.text);
-        entry.text->setContentsMargins(0, 0, 8, 0); // unlike spacing, it goes with the text
+        entry.text->setContentsMargins(0, 0, 8, 0); // a margin is hidden together with the text
         m_entries.push_back(entry);
     }
     row->addStretch();
-    setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // a narrow window cuts it off instead of growing
+    setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // a narrow window clips the legend instead of growing
     draw();
     setLayers({});
 }

@@ -16,7 +16,8 @@ class MaskEditor;
 /// One mark for each layer of the current mask. @param attention whether cuts of attention are included
 std::vector<LayerMark> layerMarks(const MaskEditor& masks, bool attention);
 
-/// "attention dropped · 120 of 1,536 neurons cut (7.8 %)"; empty if nothing is cut, or if there is no such layer.
+/// The cuts of a layer as text: "attention dropped · 120 of 1,536 neurons cut (7.8 %)". Empty if nothing is cut or
+/// there is no such layer.
 QString cutSummary(const PruningMask& mask, int index);
 
 /// One line under a figure over the layers: the legend of its hatching and bars. Hidden while nothing is cut.
@@ -27,7 +28,7 @@ public:
     explicit LayerMarksLegend(QWidget* parent = nullptr);
 
     void setLayers(const std::vector<LayerMark>& layers);
-    /// "attention dropped · neurons cut"
+    /// The entries that are shown, as text: "attention dropped · neurons cut".
     QString text() const;
 
 protected:

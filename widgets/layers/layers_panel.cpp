@@ -37,7 +37,7 @@ bool lacks(const LayerMask& layer, LayerUnit unit) {
                                         : !layer.block;
 }
 
-/// The alpha with which all of the layers are bypassed.
+/// The alpha with which all of these layers are bypassed; empty if they are not all bypassed with the same alpha.
 std::optional<double> alphaOf(const MaskEditor& masks, const std::set<int>& layers) {
     std::optional<double> alpha;
     for (const int index : layers) {
@@ -62,7 +62,7 @@ void addBypass(QMenu& menu, MaskEditor& masks, const std::set<int>& layers, cons
     bypass->setEnabled(!layers.empty());
 }
 
-/// Whether none of the layers that may be cut still has the unit.
+/// Whether the unit is dropped in all of these layers that are not protected.
 bool isDropped(const MaskEditor& masks, const std::set<int>& layers, LayerUnit unit) {
     const std::set<int> chosen = layersWith(masks, layers, unit);
     const auto isOpen = [&](int layer) {
@@ -93,7 +93,7 @@ void addLayerCuts(QMenu& menu, MaskEditor& masks, const std::set<int>& layers) {
         const bool dropped = isDropped(masks, layers, unit);
         QAction* action = menu.addAction((dropped ? restore : drop).arg(whose), &masks,
                                          [&masks, layers, unit] { toggleUnit(masks, layers, unit); });
-        // The sublayers of a dropped block cannot be switched.
+        // A dropped block must be restored before its sublayers can be switched.
         action->setEnabled(!layersWith(masks, layers, unit).empty() && (unit == LayerUnit::block || hasBlock));
     };
     add(LayerUnit::attention, cutText("Drop the &attention of %1"), cutText("Restore the &attention of %1"));

@@ -23,28 +23,29 @@ class Selection;
 enum class LayerUnit { attention, mlp, block };
 
 /// A figure over the layers with the legend of its marks. Shows the values and cuts of the layer under the pointer as
-/// text, and drops or restores parts of the selected layers by keys and menus.
+/// text. Keys and menus drop or restore units of the selected layers.
 class LayersPanel : public QWidget {
     Q_OBJECT
 
 public:
-    /// Returns "gate-norm = 3.21" for each line of the figure at a layer. @param exact whether to give all digits
+    /// Returns a text such as "gate-norm = 3.21" for each line of the figure at a layer. @param exact whether to show
+    /// all digits
     using Values = std::function<QStringList(int layer, bool exact)>;
 
     LayersPanel(MaskEditor* masks, Selection* selection, LayersPlot::Marked marked, Values values);
 
     LayersPlot* plot() const { return m_plot; }
     LayerMarksLegend* legend() const { return m_legend; }
-    /// Drops a unit of the selected layers; if all of them that are not protected have dropped it already, restores it.
-    /// Leaves out layers without such a unit.
+    /// Drops a unit of the selected layers. If it is dropped already in all of them that are not protected, restores
+    /// it. Layers without such a unit are left out.
     void toggle(LayerUnit unit);
-    /// Adds entries that cut or restore the selected layers. @param event the event that opens the menu
+    /// Adds menu entries that cut or restore the selected layers. @param event the event that opens the menu
     void addCuts(QMenu& menu, const QContextMenuEvent& event);
-    /// Emits hoverText() for the layer under the pointer, or else the current layer.
+    /// Emits hoverText() for the layer under the pointer, or for the current layer if there is none.
     void updateHoverText();
 
 signals:
-    /// One line about a layer; empty if there is none.
+    /// Emitted with one line about a layer; empty if there is none.
     void hoverText(const QString& text);
 
 private:
@@ -57,7 +58,7 @@ private:
     LayerMarksLegend* m_legend;
 };
 
-/// A page that is shown instead of a figure. @param text one line
+/// A page that is shown when there is no figure. @param text one line of text on the page
 QLabel* emptyPage(const QString& text);
 
 } // namespace secateur

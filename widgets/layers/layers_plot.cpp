@@ -16,7 +16,7 @@
 
 namespace secateur {
 
-/// Bands behind the lines for selected layers, a paler one with a line for the hovered layer.
+/// Draws bands behind the lines: one for each selected layer, and a paler one with a line for the hovered layer.
 class LayersPlot::Marks : public PlotDrawing {
 public:
     Marks(QCPAxisRect* rect, const PlotTheme& theme)
@@ -42,7 +42,7 @@ protected:
     }
 };
 
-/// A veil over layers that a filter excludes.
+/// Draws a translucent cover over the layers that the filter excludes.
 class LayersPlot::Veil : public PlotDrawing {
 public:
     Veil(QCPAxisRect* rect, const PlotTheme& theme)
@@ -111,7 +111,7 @@ void LayersPlot::painted() {
     followSelection();
 }
 
-/// A plot that is not visible counts no neurons.
+/// Updates the marks of cuts. Does nothing while invisible, because counting the cut neurons takes time.
 void LayersPlot::followMask() {
     if (!isVisible())
         return;
@@ -231,7 +231,7 @@ void LayersPlot::press(int layer, Qt::KeyboardModifiers modifiers) {
     if (!modifiers.testFlag(Qt::ShiftModifier))
         m_anchor = layer;
     selectUpTo(layer);
-    if (pressed.empty()) { // a layer without heads is not part of the selection of heads
+    if (pressed.empty()) { // no head changes, so selectUpTo() does not do this
         setCurrent(layer);
         followSelection();
     }
@@ -250,7 +250,7 @@ void LayersPlot::selectUpTo(int layer) {
     m_selection->select(result, Selection::Mode::replace, result.contains(first) ? std::optional(first) : std::nullopt);
 }
 
-/// Cancels one thing: a drag, else a preview, else the selection.
+/// Cancels the drag if there is one; otherwise removes the preview; otherwise clears the selection.
 bool LayersPlot::escape() {
     if (!m_dragging && m_masks->preview()) {
         m_masks->setPreview({});

@@ -14,8 +14,8 @@ class HeadFilter;
 class MaskEditor;
 class Selection;
 
-/// A figure over the layers, in which layers are selected: click, Ctrl to toggle, Shift to extend, drag, arrow keys.
-/// Selecting a layer selects its heads. Cuts of the mask are marked.
+/// A figure over the layers, in which layers are selected by click, Ctrl to toggle, Shift to extend, drag, or arrow
+/// keys. Selecting a layer selects its heads. The cuts of the mask are marked.
 class LayersPlot : public FigureWidget {
     Q_OBJECT
 
@@ -26,26 +26,27 @@ public:
     LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, QWidget* parent);
 
     void setModel(const ModelSpec& spec);
-    /// Layers without a head that passes are drawn paler.
+    /// Sets the filter. Layers without a head that passes it are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// The layer that is hovered in this view or in another one.
+    /// The layer that is hovered in this view or in another view.
     std::optional<int> hoveredLayer() const;
-    /// The layer from which keys move: that of the active head, or one without heads that was chosen in this view.
+    /// The layer from which arrow keys move: the layer of the active head, or a layer without heads that was chosen in
+    /// this view.
     std::optional<int> currentLayer() const { return m_current; }
-    /// Layers of the selected heads, and the current one.
+    /// The layers of the selected heads, and the current layer.
     std::set<int> selectedLayers() const;
-    /// Selects the layer at a point, unless it is selected already, because a menu opens there.
+    /// Selects the layer at a point, unless it is selected already. Called before a menu opens there.
     void selectForMenu(QPointF point);
-    /// The pixel of a layer on the axis.
+    /// The point of a layer on the axis, in the widget's coordinates.
     QPoint position(int layer) const;
     const std::vector<LayerMark>& marks() const { return m_cuts; }
 
 signals:
     void layerHovered();
     void currentLayerChanged();
-    /// A layer was clicked, or Enter was pressed on it.
+    /// Emitted when a layer was clicked, or Enter was pressed on it.
     void layerActivated(int layer);
-    /// Space or Delete was pressed.
+    /// Emitted when Space or Delete was pressed.
     void cutWanted();
     void marksChanged();
     void toolTipRequested(const QPoint& globalPosition);
@@ -79,7 +80,7 @@ private:
     Selection* m_selection;
     Marked m_marked;
     const HeadFilter* m_filter = nullptr;
-    Marks* m_marks = nullptr; ///< this and the next two are owned by the plot
+    Marks* m_marks = nullptr; ///< owned by the plot, as are the next two
     Veil* m_veil = nullptr;
     LayerMarks* m_cutMarks = nullptr;
     std::vector<LayerMark> m_cuts;
@@ -88,8 +89,8 @@ private:
     bool m_dragging = false;
     bool m_removes = false;
     int m_anchor = 0;
-    std::set<HeadId> m_before;  ///< selection that this drag adds to or removes from
-    std::set<HeadId> m_restore; ///< selection that Esc restores
+    std::set<HeadId> m_before;  ///< the selection that the current drag adds to or removes from
+    std::set<HeadId> m_restore; ///< the selection that Esc restores
 };
 
 } // namespace secateur

@@ -36,7 +36,7 @@ namespace {
 constexpr int layersFrameMs = 16;
 constexpr int metricsAtFirst = 2;
 
-/// A menu that stays open while its entries are checked.
+/// A menu that stays open when an entry is checked or unchecked.
 class TickMenu : public QMenu {
 public:
     using QMenu::QMenu;
@@ -179,7 +179,7 @@ void LayersView::cutOrRestore() {
     m_panel->toggle(unit);
 }
 
-/// Shows the open model with the view settings kept in the session.
+/// Shows the open model with the view settings stored in the session.
 void LayersView::restore() {
     const auto& view = m_document->session().view;
     const auto chosen = view.find("layers.metrics");
@@ -242,7 +242,7 @@ void LayersView::follow() {
     figure.mask.reset();             // LayersPlot marks the cuts, with those of a preview
     if (!std::isnan(finiteRange(values).first))
         keepAxesSteady(figure);
-    figure.title.clear(); // the window names the model
+    figure.title.clear(); // the window shows the model's name already
     m_actions->setEnabled(!figure.series.empty());
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : figure.series.empty() ? 1 : 2);
     m_estimates->setText(QString::fromStdString(estimatesIn(figure)));
@@ -292,7 +292,7 @@ Figure LayersView::currentFigure() const {
         figure.mask = mask;
     if (isFiltered) {
         figure.caption += " Means over the heads that pass the filter " + m_filter->text().toStdString() + ".";
-        return figure; // no command draws filtered means
+        return figure; // there is no command for means over filtered heads
     }
     figure.command = plotText(*m_document, figureText());
     return figure;

@@ -26,7 +26,7 @@ class LayersPlot;
 class ScaleCombo;
 class Selection;
 
-/// A plot of several metrics over the layers. A click on a layer selects its heads. Cuts are marked; Space and the
+/// A plot of several metrics over the layers. A click on a layer selects its heads. Cuts are marked. Space and the
 /// context menu cut and restore.
 class LayersView : public QWidget {
     Q_OBJECT
@@ -34,11 +34,11 @@ class LayersView : public QWidget {
 public:
     LayersView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-    /// Only heads that pass are included in means; layers without any are drawn paler.
+    /// Sets the filter. Means are taken over the heads that pass it; layers without such a head are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// The picture on screen, to copy, save or draw elsewhere; without series if nothing is measured.
+    /// The picture on screen, for copying and saving. It has no series if nothing is measured.
     Figure currentFigure() const;
-    /// Copying and saving, for the window's menus; they are also in the context menu.
+    /// Actions that copy and save the picture, for the window's menus. The context menu has them too.
     FigureActions* figureActions() const { return m_actions; }
     /// Result ids of the chosen metrics.
     const QStringList& chosenMetrics() const { return m_chosen; }
@@ -51,13 +51,14 @@ public slots:
     void chooseMetrics(const QStringList& resultIds);
 
 signals:
-    /// One line about the layer under the pointer, or else the current layer; empty if there is neither.
+    /// Emitted with one line about the layer under the pointer, or about the current layer if there is none; empty if
+    /// there is neither.
     void hoverText(const QString& text);
     /// The user wants to copy the command of this figure, which needs the current mask in a file.
     void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
-    /// A picture could not be saved.
+    /// Emitted when a picture could not be saved.
     void failed(const QString& message);
 
 protected:
@@ -68,9 +69,9 @@ private:
     void restore();
     void keep();
     void listMetrics();
-    /// Draws with axes that are fitted to the values.
+    /// Draws the picture with axes that are fitted to the values.
     void refresh();
-    /// Draws new values; changes the axes only if the values need it (steadyRange()).
+    /// Draws new values. Changes the axes only if the values require it (see steadyRange()).
     void follow();
     void keepAxesSteady(Figure& figure);
     /// "layers:metrics=...": the figure on screen, for a command.
@@ -93,7 +94,7 @@ private:
     FigureActions* m_actions;
     QTimer* m_refresh;
     QStringList m_chosen;
-    std::optional<FigureAxis> m_left; ///< the drawn axis; empty = has to be fitted
+    std::optional<FigureAxis> m_left; ///< the drawn left axis; empty = must be fitted
     std::optional<FigureAxis> m_right;
 };
 

@@ -30,8 +30,8 @@ namespace secateur {
 
 namespace {
 
-constexpr int sliderSteps = 1000;               ///< of a percentage
-constexpr std::string_view stopOption = "stop"; ///< of strategies that may stop at the knee
+constexpr int sliderSteps = 1000;               ///< positions of a slider that stands for a percentage
+constexpr std::string_view stopOption = "stop"; ///< option of strategies that can stop at the knee of the loss
 
 QString unitName(CutUnit unit) {
     switch (unit) {
@@ -85,7 +85,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_metric->setAccessibleName(tr("Metric to cut by"));
     for (QWidget* field : {static_cast<QWidget*>(m_end), static_cast<QWidget*>(m_amount),
                            static_cast<QWidget*>(m_metric), static_cast<QWidget*>(m_counted)})
-        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // the panel may be narrow
+        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
     m_end->addItems({tr("lowest"), tr("highest")});
     m_end->setAccessibleName(tr("Which end to cut"));
     m_amount->setAccessibleName(tr("How many to cut"));
@@ -297,7 +297,8 @@ bool CutBox::isStepwise() const {
     return m_again->isChecked() && !m_again->isHidden();
 }
 
-/// Heads that the filter leaves out are protected: the strategy does not know the filter.
+/// The request for a strategy that cuts in steps. The strategy does not know the filter, so heads that do not pass it
+/// are protected.
 PruneRequest CutBox::stepwiseRequest() const {
     PruneRequest wanted = request();
     wanted.strategy = {stepwise(), {}, result()->request};
@@ -315,7 +316,7 @@ PruneRequest CutBox::stepwiseRequest() const {
     return wanted;
 }
 
-/// Says how long all steps will take, from the time of one measurement.
+/// Shows the expected duration of all steps, computed from the time of one measurement.
 void CutBox::announceStepwise() {
     try {
         const auto steps = static_cast<double>(stepwise()->steps(m_document->spec(), stepwiseRequest()));

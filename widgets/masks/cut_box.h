@@ -22,19 +22,19 @@ class Document;
 class HeadFilter;
 class StillLabel;
 
-/// Cuts the lowest (or highest) N units by a metric. While the slider moves, all views show a preview; the button cuts.
-/// Protected and already cut units do not count.
+/// Cuts the N units with the lowest (or highest) values of a metric. While the slider moves, all views show a preview;
+/// releasing it or the button cuts. Protected units and units that are cut already are not counted.
 class CutBox : public QWidget {
     Q_OBJECT
 
 public:
     explicit CutBox(Document* document, QWidget* parent = nullptr);
 
-    /// Sets a filter: only heads that pass it are cut, which the box states.
+    /// Sets a filter. Only heads that pass it are cut; the box says so.
     void setFilter(const HeadFilter* filter);
 
 public slots:
-    /// Chooses the result to rank by, if its metric ranks units.
+    /// Selects the result by which units are ranked, if its metric ranks units.
     void showMetric(const QString& resultId);
 
 private:
@@ -50,9 +50,9 @@ private:
     PruneRequest request() const;
     void say(const QString& text);
     QString action() const;
-    /// The strategy that measures the chosen metric again after each step; null if there is none.
+    /// The strategy that measures the chosen metric again after each step; null if the metric has none.
     const StrategyInfo* stepwise() const;
-    /// Whether to cut with that strategy.
+    /// Whether the user chose the strategy of stepwise().
     bool isStepwise() const;
     PruneRequest stepwiseRequest() const;
     void cutStepwise();
@@ -74,7 +74,7 @@ private:
     StillLabel* m_protected;
     QToolButton* m_protect;
     QPushButton* m_cut;
-    bool m_previewing = false; ///< whether the preview on screen is from this box
+    bool m_previewing = false; ///< whether this box has set the editor's preview
 };
 
 } // namespace secateur

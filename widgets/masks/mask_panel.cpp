@@ -97,7 +97,8 @@ void MaskListBox::choose(int index) {
 }
 
 void MaskListBox::rename() {
-    // Choosing another mask also ends editing, with that mask's name in the field.
+    // Editing also ends when the user chooses another mask. The field then holds the name of that mask, and nothing is
+    // renamed.
     if (m_names->findText(m_names->currentText()) < 0)
         m_masks->renameMask(m_names->currentText());
     refresh();

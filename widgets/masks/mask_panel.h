@@ -29,7 +29,7 @@ public:
 signals:
     void openWanted();
     void saveWanted();
-    /// The user wants to copy the command that makes or shows the mask.
+    /// Emitted when the user wants to copy the command that makes or prints the mask.
     void commandWanted();
 
 private:
@@ -54,8 +54,8 @@ private:
     QMenu* m_subtract;
 };
 
-/// The export targets that can hold the current mask, and the reasons why others cannot. Offers the nearest mask that
-/// more targets can hold (legalised()).
+/// Lists the export targets that can hold the current mask, and the reasons why the other targets cannot. Offers the
+/// nearest mask that more targets can hold (legalised()).
 class ExportBox : public QWidget {
     Q_OBJECT
 

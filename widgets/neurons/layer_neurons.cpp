@@ -142,7 +142,7 @@ std::vector<int> LayerNeurons::selectedRows() const {
         for (int row = range.top(); row <= range.bottom(); ++row)
             rows.push_back(row);
     std::ranges::sort(rows);
-    rows.erase(std::unique(rows.begin(), rows.end()), rows.end()); // ranges may be of single columns
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end()); // a row occurs twice if ranges cover single columns
     return rows;
 }
 
@@ -187,7 +187,7 @@ void LayerNeurons::showLayer(const ModelCard& model, const MetricResult& result,
     m_figure = neuronHistogram(model, result, layer, logarithmic);
     m_figure.command = command;
     m_actions->setEnabled(measured > 0);
-    Figure untitled = m_figure; // the line above is its title
+    Figure untitled = m_figure; // the line above the histogram shows the title
     untitled.title.clear();
     m_histogram->setValues(untitled, values);
     if (const std::string id = result.request.resultId(); id != m_resultId) {
@@ -239,7 +239,7 @@ void LayerNeurons::contextMenuEvent(QContextMenuEvent* event) {
     menu.exec(event->globalPos());
 }
 
-/// Before the table, which uses some of these keys itself.
+/// Handles keys before the table does, because the table uses some of these keys itself.
 bool LayerNeurons::eventFilter(QObject* watched, QEvent* event) {
     if (watched == m_rows && event->type() == QEvent::KeyPress && runTableKey(static_cast<QKeyEvent*>(event)))
         return true;
@@ -265,7 +265,7 @@ void LayerNeurons::keyPressEvent(QKeyEvent* event) {
         QWidget::keyPressEvent(event);
 }
 
-/// Cancels one thing: a preview, else the selection of rows, else the layer.
+/// Removes the preview if there is one; otherwise clears the selection of rows; otherwise closes the layer.
 void LayerNeurons::escape() {
     if (m_masks->preview()) {
         m_threshold->cancel();

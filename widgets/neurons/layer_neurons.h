@@ -18,17 +18,18 @@ class NeuronTable;
 class NeuronThreshold;
 
 /// The neurons of one layer: the histogram of their values, and a table of all neurons in the order in which they are
-/// pruned. Space cuts or restores the selected neurons; a threshold in the histogram cuts all neurons beyond it.
+/// pruned. Space cuts or restores the selected neurons. A threshold in the histogram cuts all neurons beyond it.
 class LayerNeurons : public QWidget {
     Q_OBJECT
 
 public:
     LayerNeurons(MaskEditor* masks, NeuronThreshold* threshold, QWidget* parent = nullptr);
 
-    /// @param result may have no values for the layer @param command the command that draws the histogram again
+    /// Shows a layer. @param result a result that may have no values for the layer @param command the command that
+    /// draws the histogram again
     void showLayer(const ModelCard& model, const MetricResult& result, int layer, bool logarithmic,
                    const std::string& command);
-    /// Copies the selected rows at full precision as CSV; for a single row only the value.
+    /// Copies the selected rows at full precision as CSV. For a single row, copies only the value.
     void copyValues() const;
     void selectAll();
     /// Cuts the selected neurons; if all are cut, restores them.
@@ -37,13 +38,13 @@ public:
     QTableView* table() const { return m_rows; }
     NeuronHistogram* histogram() const { return m_histogram; }
     QString title() const;
-    /// Copying and saving the histogram, in the context menu.
+    /// Actions that copy and save the histogram. The context menu has them.
     FigureActions* figureActions() const { return m_actions; }
 
 signals:
     void closeWanted();
-    /// Left or Right pressed on the histogram: requests a move of the threshold.
-    /// @param steps each one per cent of the neurons; negative = cut fewer
+    /// Emitted when Left or Right was pressed on the histogram, to move the threshold.
+    /// @param steps number of steps of one per cent of the neurons; negative = cut fewer
     void stepped(int steps);
 
 protected:
@@ -60,7 +61,7 @@ private:
     void followSelection();
     void updateTitle();
     std::vector<int> selectedRows() const;
-    /// Selected neurons, in the order of the rows.
+    /// Indices of the selected neurons, in the order of the rows.
     std::vector<int> selected() const;
     bool wouldCut(const std::vector<int>& neurons) const;
     bool runTableKey(QKeyEvent* event);
@@ -74,7 +75,7 @@ private:
     QTableView* m_rows;
     FigureActions* m_actions;
     Figure m_figure;
-    QString m_summary; ///< summary of the values, with which the title begins
+    QString m_summary; ///< the first part of the title: a summary of the values
     std::string m_resultId;
     int m_layer = -1;
 };

@@ -58,7 +58,7 @@ NeuronThreshold::NeuronThreshold(MaskEditor* masks, QObject* parent)
     connect(masks, &MaskEditor::maskChanged, this, &NeuronThreshold::followMask);
     connect(masks, &MaskEditor::protectionChanged, this, &NeuronThreshold::followMask);
     connect(masks, &MaskEditor::previewChanged, this, [this] {
-        if (m_previewed && !m_masks->preview()) { // cancelled elsewhere
+        if (m_previewed && !m_masks->preview()) { // another action removed the preview
             m_previewed.reset();
             emit changed();
         }
@@ -85,7 +85,7 @@ bool NeuronThreshold::isOffered() const {
            m_values->rows() == m_masks->spec().layers.size();
 }
 
-/// After a change of the mask by anything else, the threshold no longer describes it.
+/// Removes the threshold if another action changed the mask.
 void NeuronThreshold::followMask() {
     m_previewed.reset();
     m_refusal.clear();
@@ -113,7 +113,7 @@ Protection NeuronThreshold::spared(const Choice& choice) const {
     return spared;
 }
 
-/// The request with which the strategy by_metric makes the same mask. A bound becomes a number of neurons.
+/// The request with which the strategy by_metric makes the same mask. For a bound, the budget is a number of neurons.
 PruneRequest NeuronThreshold::request(const Choice& choice, std::size_t count) const {
     const Budget budget = choice.bound ? Budget{static_cast<double>(count), false} : Budget{choice.percent, true};
     return {byMetric(m_metric, end() == PruneFirst::high, true), budget, spared(choice).text(m_masks->spec()), 0,
@@ -147,10 +147,10 @@ void NeuronThreshold::preview(const Choice& choice) {
     m_refusal.clear();
     try {
         mask = masked(choice);
-    } catch (const Error& error) { // a layer has fewer neurons left than the share
+    } catch (const Error& error) { // fewer neurons of a layer are kept than the share asks for
         m_refusal = QString::fromStdString(error.message());
     }
-    m_previewed.reset(); // the editor's signal about the preview before is not a cancellation
+    m_previewed.reset(); // reset first, so that previewChanged() of setPreview() is not taken for a cancellation
     m_masks->setPreview(std::move(mask));
     m_previewed = choice;
     emit changed();
@@ -340,7 +340,7 @@ void NeuronCutsRow::follow() {
     const double percent = m_threshold->percent(scope());
     const QSignalBlocker quietBox(m_percent);
     const QSignalBlocker quietSlider(m_slider);
-    if (std::abs(m_percent->value() - percent) >= 0.05) // a box that the user types in keeps its text
+    if (std::abs(m_percent->value() - percent) >= 0.05) // unchanged if it is only rounding, so that typed text stays
         m_percent->setValue(percent);
     if (!m_slider->isSliderDown())
         m_slider->setValue(static_cast<int>(std::lround(percent * slidesPerPercent)));

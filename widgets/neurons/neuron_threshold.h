@@ -29,58 +29,62 @@ enum class NeuronState { kept, cut, wouldBeCut, wouldBeKept };
 
 std::vector<NeuronState> neuronStates(const MaskEditor& masks, int layer);
 
-/// Cuts the neurons whose values the metric prunes first: a share of one layer or of each layer, or all beyond a bound.
-/// The editor's preview shows the cuts until they are applied. When the threshold is moved, its cuts are made again
-/// from the mask before it, unless another action has changed the mask since. As in by_metric with per_layer=true, a
-/// share is of all neurons of a layer, and is taken from those that are not cut yet. Protected layers and dropped MLPs
-/// do not change.
+/// Cuts the neurons whose values the metric prunes first: a share of one layer or of each layer, or all neurons beyond
+/// a bound. The mask editor shows the cuts as its preview until they are applied. Moving the threshold replaces its
+/// previous cuts: it cuts again from the mask before them, unless another action has changed the mask since. As in
+/// by_metric with per_layer=true, a share counts all neurons of a layer but cuts only neurons that are not cut yet.
+/// Protected layers and dropped MLPs do not change.
 class NeuronThreshold : public QObject {
     Q_OBJECT
 
 public:
     NeuronThreshold(MaskEditor* masks, QObject* parent);
 
-    /// @param values [layers, neurons]; must live until the next call, or outlive this object
+    /// Sets the values to compare with the threshold. @param values [layers, neurons]; must stay valid until the next
+    /// call or the end of this object
     void setValues(const Matrix* values, const MetricRequest& metric);
     bool isOffered() const;
     PruneFirst end() const { return m_metric.info ? m_metric.info->pruneFirst : PruneFirst::neither; }
     bool isPreviewing() const { return m_previewed.has_value(); }
-    /// Whether the preview can be applied: not if a layer has too few neurons left for the share, which text() states.
+    /// Whether the preview can be applied. It cannot if a layer has fewer kept neurons than the share; text() then says
+    /// so.
     bool canApply() const { return m_previewed && m_refusal.isEmpty(); }
 
-    /// @param layer empty = in each layer
+    /// Previews the cut of a share. @param layer empty = in each layer @param percent share of the neurons in per cent
     void previewShare(std::optional<int> layer, double percent);
     void previewBound(int layer, double bound);
-    /// Makes the previewed cuts as one undo step. The editor's refused() reports protected layers.
+    /// Makes the previewed cuts as one undo step. MaskEditor::refused() reports protected layers.
     void apply();
     void cancel();
 
-    /// "153 of 1,536 neurons in each layer"; empty without a preview.
+    /// The previewed cuts as text: "153 of 1,536 neurons in each layer"; empty without a preview.
     QString text() const;
-    /// The threshold in a layer: the last value that is cut, infinite if none is; empty if there is no threshold.
+    /// The value of the last neuron that the threshold cuts in a layer, infinite if it cuts none; empty if there is no
+    /// threshold.
     std::optional<double> bound(int layer) const;
-    /// The share of a layer, or of each layer, that the threshold cuts, in per cent; 0 if there is no threshold.
+    /// The share that the threshold cuts of one layer, or of each layer if `layer` is empty. In per cent; 0 without a
+    /// threshold.
     double percent(std::optional<int> layer) const;
 
 signals:
     void changed();
 
 private:
-    /// The chosen cuts: a share, or a bound in one layer.
+    /// The cuts that the user chose: a share, or all neurons beyond a bound in one layer.
     struct Choice {
-        std::optional<int> layer; ///< empty = each
+        std::optional<int> layer; ///< empty = each layer
         double percent = 0;
         std::optional<double> bound;
     };
 
     void preview(const Choice& choice);
-    /// The previewed choice, or else the applied one.
+    /// The previewed choice, or the applied choice if there is no preview.
     const std::optional<Choice>& choice() const { return m_previewed ? m_previewed : m_applied; }
-    /// Whether a choice moves the applied threshold, instead of starting another one.
+    /// Whether a choice moves the applied threshold. Otherwise it begins another one.
     bool continues(const Choice& choice) const { return m_result && m_applied && m_applied->layer == choice.layer; }
     void followMask();
     std::span<const double> valuesOf(int layer) const;
-    /// The protected units and, for a choice of one layer, all other layers: where a choice must not cut.
+    /// The units that a choice must not cut: the protected units and, for a choice of one layer, all other layers.
     Protection spared(const Choice& choice) const;
     PruneRequest request(const Choice& choice, std::size_t count) const;
     const PruningMask& baseOf(const Choice& choice) const;
@@ -94,22 +98,23 @@ private:
     std::optional<Choice> m_applied;
     PruningMask m_base;                  ///< the mask before the threshold's cuts
     std::optional<PruningMask> m_result; ///< the mask with the threshold's cuts
-    QString m_refusal;                   ///< why the previewed choice cannot be applied; empty = it can
+    QString m_refusal;                   ///< why the previewed choice cannot be applied; empty if it can
     std::size_t m_chosen = 0;            ///< number of neurons that the latest choice cuts
     std::size_t m_protected = 0;         ///< number of protected layers that the latest choice leaves out
 };
 
-/// Controls to cut a share of neurons: "Cut the lowest 12.5 % of every layer". Shows a preview while the share changes;
-/// releasing the slider, Enter or the button cuts, Esc cancels.
+/// Controls that cut a share of neurons: "Cut the lowest 12.5 % of every layer". A preview is shown while the share
+/// changes. Releasing the slider, Enter or the button cuts; Esc cancels.
 class NeuronCutsRow : public QWidget {
     Q_OBJECT
 
 public:
     explicit NeuronCutsRow(NeuronThreshold* threshold, QWidget* parent = nullptr);
 
-    /// Offers the choice between one layer and every layer, and chooses the one. Empty = only every layer.
+    /// Offers the choice between one layer and every layer, and selects the one layer. If `layer` is empty, offers only
+    /// every layer.
     void setLayer(std::optional<int> layer);
-    /// Changes the share, as the arrow keys do.
+    /// Changes the share by a number of percentage points, as the arrow keys do.
     void step(int percent);
 
 protected:

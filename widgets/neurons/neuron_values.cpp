@@ -73,7 +73,7 @@ void NeuronTable::rearrange() {
     emit layoutChanged();
 }
 
-/// Neurons without a value come last in both directions.
+/// Sorts the rows. Neurons without a value come last in both directions.
 void NeuronTable::arrange() {
     std::iota(m_order.begin(), m_order.end(), 0);
     if (m_byIndex && m_descending)
@@ -149,7 +149,7 @@ void NeuronDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const auto state = static_cast<NeuronState>(cell.data(NeuronTable::stateRole).toInt());
     if (state != NeuronState::kept && option.widget) {
         PlotTheme theme = themeOf(*option.widget);
-        theme.text = mixed(theme.background, theme.text, 0.45); // paler, for the number stands on it
+        theme.text = mixed(theme.background, theme.text, 0.45); // paler than the text, which is drawn on it
         const Cut cut = state == NeuronState::cut ? Cut::real : Cut::preview;
         painter->fillRect(option.rect, slantBrush(Slant::down, cut, 7, theme, painter->device()->devicePixelRatioF()));
     }
@@ -158,7 +158,7 @@ void NeuronDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
 
 // ---- histogram
 
-/// Hatches of cut neurons, ticks of selected ones, and the threshold.
+/// Draws over the histogram: hatches for cut neurons, ticks for selected neurons, and the threshold.
 class NeuronHistogram::Overlay : public PlotDrawing {
 public:
     Overlay(QCPAxisRect* rect, const PlotTheme& theme, const Drawn& drawn)
@@ -213,7 +213,7 @@ private:
         }
     }
 
-    /// Without a bound the threshold stands at the end that is pruned first, ready to be dragged.
+    /// Draws the threshold. If there is no bound, it is drawn at the end that is pruned first, where it can be dragged.
     void drawThreshold(QPainter& painter) const {
         const double outside = m_drawn.end == PruneFirst::low ? -std::numeric_limits<double>::infinity()
                                                               : std::numeric_limits<double>::infinity();
@@ -253,7 +253,7 @@ void NeuronHistogram::setValues(const Figure& figure, std::span<const double> va
         if (!(values[i] >= edges.front() && values[i] <= edges.back()))
             continue;
         const auto above = static_cast<std::size_t>(std::ranges::upper_bound(edges, values[i]) - edges.begin());
-        m_bins[i] = std::min(above, edges.size() - 1) - 1; // the last holds the greatest value too
+        m_bins[i] = std::min(above, edges.size() - 1) - 1; // the last bin includes its upper edge
     }
     count({});
     setFigure(figure);
@@ -313,7 +313,7 @@ void NeuronHistogram::mouseMoveEvent(QMouseEvent* event) {
     const QPoint point = event->pos();
     m_dragging = m_dragging || std::abs(point.x() - m_pressed->x()) >= QApplication::startDragDistance();
     if (!m_dragging)
-        return; // a click without a drag cuts nothing
+        return; // a click without a drag does not cut
     constexpr double infinite = std::numeric_limits<double>::infinity();
     const QRect rect = m_overlay->pixels();
     emit dragged(point.x() <= rect.left()    ? -infinite

@@ -14,8 +14,8 @@
 
 namespace secateur {
 
-/// The neurons of one layer with index, value and percentile, in the order of values or of indices. Cut neurons are
-/// struck out.
+/// The neurons of one layer with their indices, values and percentiles, sorted by value or by index. The text of cut
+/// neurons is struck out.
 class NeuronTable : public QAbstractTableModel {
     Q_OBJECT
 
@@ -26,10 +26,11 @@ public:
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// @param title of the column of values
-    /// @param isSameLayer whether the values are of the same layer as before, so that selected neurons stay selected
+    /// Sets the value of each neuron. @param title title of the column of values
+    /// @param isSameLayer whether the values are of the same layer as before, so that the selected neurons stay
+    /// selected
     void setValues(std::span<const double> values, const QString& title, bool isSameLayer);
-    /// @param states one for each neuron
+    /// Sets the state of each neuron. @param states one state for each neuron
     void setStates(std::vector<NeuronState> states);
     NeuronState state(int row) const;
     int neuron(int row) const { return m_order[static_cast<std::size_t>(row)]; }
@@ -44,19 +45,19 @@ public:
 private:
     double percentBelow(double value) const;
     void arrange();
-    /// Sorts again; persistent indices follow their neurons.
+    /// Sorts the rows again. Persistent indices stay with their neurons.
     void rearrange();
 
-    std::vector<double> m_values; ///< of each neuron
+    std::vector<double> m_values; ///< value of each neuron
     std::vector<NeuronState> m_states;
     std::vector<double> m_sorted; ///< the finite values, sorted
-    std::vector<int> m_order;     ///< for each row, its neuron
+    std::vector<int> m_order;     ///< index of the neuron in each row
     QString m_title;
     bool m_byIndex = false;
     bool m_descending = false;
 };
 
-/// Draws rows of cut neurons hatched, and rows that a preview would cut or restore lightly hatched.
+/// Draws the rows of cut neurons hatched. Rows that a preview would cut or restore are hatched lightly.
 class NeuronDelegate : public QStyledItemDelegate {
     Q_OBJECT
 
@@ -66,32 +67,34 @@ public:
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& cell) const override;
 };
 
-/// The histogram of a layer's neurons. Cut neurons are hatched; the threshold can be dragged.
+/// The histogram of the neurons of a layer. Cut neurons are hatched. The threshold can be dragged.
 class NeuronHistogram : public FigureWidget {
     Q_OBJECT
 
 public:
     explicit NeuronHistogram(QWidget* parent = nullptr);
 
-    /// @param values one for each neuron, of which the figure is the histogram
+    /// Sets the figure, which is the histogram of these values. @param values one value for each neuron
     void setValues(const Figure& figure, std::span<const double> values);
-    /// @param states one for each neuron
+    /// Sets the state of each neuron. @param states one state for each neuron
     void setStates(const std::vector<NeuronState>& states);
     /// Sets the values of selected neurons, which are drawn as ticks along the axis.
     void setSelected(const std::vector<double>& values);
-    /// @param end the end at which the threshold is drawn without a bound; neither = no threshold
+    /// Sets the threshold. @param end the end at which the threshold is drawn if there is no bound; neither = no
+    /// threshold
     void setThreshold(std::optional<double> bound, PruneFirst end);
-    /// The pixel of a value on the axis.
+    /// The point of a value on the axis, in the widget's coordinates.
     QPoint position(double value) const;
 
 signals:
-    /// The threshold is being dragged. @param bound infinite beyond the ends
+    /// Emitted while the threshold is being dragged. @param bound value at the pointer; infinite beyond the ends of the
+    /// axis
     void dragged(double bound);
     void released();
-    /// Esc pressed, during a drag or not.
+    /// Emitted when Esc was pressed, also without a drag.
     void cancelled();
-    /// Left or Right pressed: requests a move of the threshold.
-    /// @param steps each one per cent of the neurons; negative = cut fewer
+    /// Emitted when Left or Right was pressed, to move the threshold.
+    /// @param steps number of steps of one per cent of the neurons; negative = cut fewer
     void stepped(int steps);
     void enterPressed();
 
@@ -119,7 +122,7 @@ private:
     Overlay* m_overlay = nullptr; ///< owned by the plot
     Drawn m_drawn;
     std::vector<double> m_values;
-    std::vector<std::size_t> m_bins; ///< for each neuron, its bin; beyond the last bin = none
+    std::vector<std::size_t> m_bins; ///< for each neuron, the index of its bin; the number of bins or more = no bin
     std::optional<QPoint> m_pressed;
     bool m_dragging = false;
 };

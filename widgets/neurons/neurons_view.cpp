@@ -34,9 +34,9 @@ namespace secateur {
 namespace {
 
 constexpr int neuronsFrameMs = 16;
-constexpr int summaryMs = 8; ///< of each frame
+constexpr int summaryMs = 8; ///< time in each frame to compute quantiles
 
-/// Bit by bit, so that NaN equals NaN.
+/// Whether two spans are equal bit by bit. Unlike with ==, NaN equals NaN.
 bool isSame(std::span<const double> a, std::span<const double> b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
@@ -84,7 +84,7 @@ void NeuronsView::build() {
     row->addStretch();
     m_splitter->addWidget(m_panel);
     m_splitter->addWidget(m_layer);
-    m_splitter->setSizes({5000, 4000}); // shares
+    m_splitter->setSizes({5000, 4000}); // relative heights
     m_splitter->setStretchFactor(0, 5);
     m_splitter->setStretchFactor(1, 4);
     m_splitter->setChildrenCollapsible(false);
@@ -151,7 +151,7 @@ void NeuronsView::connectAll() {
         connect(actions, &FigureActions::failed, this, &NeuronsView::failed);
 }
 
-/// Shows the open model with the view settings kept in the session.
+/// Shows the open model with the view settings stored in the session.
 void NeuronsView::restore() {
     const auto& view = m_document->session().view;
     const auto kept = [&](const char* name) {
@@ -201,7 +201,7 @@ void NeuronsView::showEvent(QShowEvent* event) {
     refresh();
 }
 
-/// A view that is not visible computes nothing: the window opens on the heads.
+/// Updates the view. Does nothing while invisible, which is the case when a model is opened.
 void NeuronsView::refresh() {
     if (!isVisible())
         return;

@@ -27,21 +27,21 @@ class ResultCombo;
 class ScaleCombo;
 class Selection;
 
-/// The distribution of a neuron metric in every layer, and below it the neurons of the clicked layer. Marks cuts of
-/// MLPs and neurons, and makes them: a share of each layer, or neurons one by one.
+/// The distribution of a neuron metric in every layer, and below it the neurons of the clicked layer. Marks the cuts of
+/// MLPs and neurons. Cuts a share of the neurons of each layer, or single neurons.
 class NeuronsView : public QWidget {
     Q_OBJECT
 
 public:
     NeuronsView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-    /// Layers without a head that passes are drawn paler.
+    /// Sets the filter. Layers without a head that passes it are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// The picture on screen, to copy, save or draw elsewhere; without series if nothing is measured.
+    /// The picture on screen, for copying and saving. It has no series if nothing is measured.
     Figure currentFigure();
-    /// Key of the chosen result, measured or not.
+    /// Key of the chosen result. The result need not be measured.
     std::string resultId() const;
-    /// Copying and saving, for the window's menus; they are also in the context menu.
+    /// Actions that copy and save the picture, for the window's menus. The context menu has them too.
     FigureActions* figureActions() const { return m_actions; }
     LayersPlot* plot() const { return m_plot; }
     LayerNeurons* layerNeurons() const { return m_layer; }
@@ -50,22 +50,23 @@ public:
 
 public slots:
     void showMetric(const QString& resultId);
-    /// Opens the layer's neurons below the picture.
+    /// Shows the neurons of a layer below the picture.
     void openLayer(int layer);
     void closeLayer();
-    /// Copies the selected rows of the open layer.
+    /// Copies the selected rows of the open layer's table.
     void copyValues();
 
 signals:
-    /// One line about the layer under the pointer, or else the current layer; empty if there is neither.
+    /// Emitted with one line about the layer under the pointer, or about the current layer if there is none; empty if
+    /// there is neither.
     void hoverText(const QString& text);
-    /// Another result is on screen.
+    /// Emitted when another result is on screen.
     void resultShown(const QString& resultId);
     /// The user wants to copy the command of this figure, which needs the current mask in a file.
     void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
-    /// A picture could not be saved.
+    /// Emitted when a picture could not be saved.
     void failed(const QString& message);
 
 protected:
@@ -78,17 +79,18 @@ private:
     void restore();
     void keep();
     void refresh();
-    /// Computes the quantiles of changed layers for about `budgetMs`. Returns whether all are up to date.
+    /// Computes the quantiles of changed layers, for about `budgetMs` milliseconds. Returns whether all quantiles are
+    /// up to date.
     bool summarise(int budgetMs);
     void draw();
     void showLayer();
     bool logarithmic() const;
     std::string figureId() const;
     Figure bands() const;
-    /// Key of the result on screen: the chosen one, or its difference while two measurements are compared.
+    /// Key of the result on screen: the chosen result, or a difference while two measurements are compared.
     std::string shownKey() const;
     const MetricResult* result() const;
-    /// "p25 = 3.21" for each quantile of a layer. @param exact whether to give all digits
+    /// A text such as "p25 = 3.21" for each quantile of a layer. @param exact whether to show all digits
     QStringList quantilesOf(int layer, bool exact) const;
 
     Document* m_document;
@@ -104,11 +106,11 @@ private:
     NeuronCutsRow* m_cuts;
     FigureActions* m_actions;
     QTimer* m_refresh;
-    std::string m_summarised; ///< key of the result of m_values and m_quantiles
-    Matrix m_values;          ///< copy of the values, to find layers with new ones
+    std::string m_summarised; ///< key of the result that m_values and m_quantiles belong to
+    Matrix m_values;          ///< the values from which m_quantiles was computed, to find layers that changed
     Matrix m_quantiles;       ///< [layers, bandPercents]
     std::optional<int> m_openLayer;
-    bool m_layerIsStale = false; ///< whether the open layer has to be shown again
+    bool m_layerIsStale = false; ///< whether the open layer must be shown again
 };
 
 } // namespace secateur

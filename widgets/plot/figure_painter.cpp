@@ -20,9 +20,9 @@ namespace secateur {
 
 namespace {
 
-constexpr double stretchNothing = 0.0001; ///< as small as its contents allow
+constexpr double stretchNothing = 0.0001; ///< stretch factor of a column that gets no spare width
 
-/// A grid without margins.
+/// Adds a grid without margins in a row of a layout.
 QCPLayoutGrid* addGrid(QCPLayoutGrid& layout, int row) {
     auto* grid = new QCPLayoutGrid;
     layout.addElement(row, 0, grid);
@@ -43,7 +43,7 @@ void addTitle(QCustomPlot& plot, const QString& title, const PlotTheme& theme) {
     layout.setRowStretchFactor(0, stretchNothing);
 }
 
-/// Breaks a label between words into lines of at most `room` pixels.
+/// Breaks a label between words into lines that are at most `room` pixels wide.
 QString brokenLabel(const std::string& text, const QFont& font, int room) {
     const QFontMetrics metrics(font);
     QString label;
@@ -58,7 +58,7 @@ QString brokenLabel(const std::string& text, const QFont& font, int room) {
     return label + line;
 }
 
-/// Maximum number of tick names; more would overlap.
+/// Maximum number of named ticks; labels of more ticks would overlap.
 constexpr std::size_t mostNames = 48;
 
 /// Aligns the elements beside the axes, the colour bar last, with the height of the axes.
@@ -105,7 +105,7 @@ PlotRowBars addRowBars(QCPLayoutGrid& layout, const Figure& figure, const Matrix
     return bars;
 }
 
-/// Columns at the bottom, rows on the left, from the top.
+/// Adds the axes of a heat map: columns at the bottom, rows on the left and counted from the top.
 QCPAxisRect* addHeatMapAxes(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
     QCPAxisRect* rect = addAxisRect(layout, 0, 0);
     QCPAxis* columns = rect->addAxis(QCPAxis::atBottom);
@@ -161,7 +161,8 @@ QColor lineColour(std::size_t index) {
     return lineColours()[index % lineColours().size()];
 }
 
-/// Discs; squares when the colours repeat; diamonds on the right axis.
+/// The shape of a line's points: discs on the left axis and diamonds on the right axis; squares when the colours
+/// repeat.
 QCPScatterStyle::ScatterShape pointShape(std::size_t index, bool onTheRight) {
     if (index / lineColours().size() % 2 == 1)
         return QCPScatterStyle::ssSquare;
@@ -181,7 +182,7 @@ QVector<double> drawable(const std::vector<double>& values, bool logarithmic) {
     return kept;
 }
 
-/// In pixels, limited by the distance between points.
+/// Size of a line's points in pixels, limited by the distance between the points.
 double pointSize(const QCustomPlot& plot, qsizetype points, const PlotTheme& theme) {
     const double room = plot.viewport().width() / static_cast<double>(std::max<qsizetype>(points, 1));
     return std::clamp(0.45 * room, 3 * theme.unit, 4.5 * theme.unit);
@@ -204,7 +205,8 @@ QCPGraph* addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_
     return line;
 }
 
-/// Bars are drawn only if a single series has estimates: those of several would hide one another.
+/// Draws the lines of a figure. Bars of estimates are drawn only if a single series has estimates; those of several
+/// would hide one another.
 void addLines(const Figure& figure, QCPAxis& x, QCPAxis& left, QCPAxis* right, const PlotTheme& theme) {
     const bool hasBars = std::ranges::count_if(figure.series, hasEstimates) == 1;
     for (std::size_t i = 0; i < figure.series.size(); ++i) {
@@ -232,7 +234,7 @@ void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotT
     axis.grid()->setVisible(!right);
 }
 
-/// The largest number of columns that fit.
+/// The largest number of legend columns that fit into `room` pixels.
 int legendColumns(const std::vector<QCPAbstractPlottable*>& named, int room, const PlotTheme& theme) {
     const QFontMetrics metrics(theme.font);
     for (int columns = static_cast<int>(named.size()); columns > 1; --columns) {
@@ -247,7 +249,7 @@ int legendColumns(const std::vector<QCPAbstractPlottable*>& named, int room, con
     return 1;
 }
 
-/// A legend above the axes, where it never covers data.
+/// Adds a legend above the axes, where it does not cover data.
 void addLegend(QCustomPlot& plot, QCPLayoutGrid& row, const PlotTheme& theme) {
     auto* legend = new QCPLegend;
     row.addElement(0, 0, legend);
@@ -258,7 +260,7 @@ void addLegend(QCustomPlot& plot, QCPLayoutGrid& row, const PlotTheme& theme) {
     legend->setBrush(Qt::NoBrush);
     legend->setFont(theme.font);
     legend->setTextColor(theme.text);
-    legend->setIconSize(theme.length(22), QFontMetrics(theme.font).height() + theme.length(1)); // descenders
+    legend->setIconSize(theme.length(22), QFontMetrics(theme.font).height() + theme.length(1)); // with descenders
     legend->setIconTextPadding(theme.length(4));
     legend->setMargins({theme.length(6), 0, 0, 0});
     legend->setColumnSpacing(theme.length(12));
@@ -322,7 +324,7 @@ void paintHistogram(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme
         return;
     x->setRange(figure.edges.front(), figure.edges.back());
     QVector<double> counts(figure.series.front().values.begin(), figure.series.front().values.end());
-    counts << 0; // closes the last bin
+    counts << 0; // the value after the last edge, which closes the last bin
     QCPGraph* steps = x->parentPlot()->addGraph(x, y);
     steps->setLineStyle(QCPGraph::lsStepLeft);
     steps->setData(QVector<double>(figure.edges.begin(), figure.edges.end()), counts, true);
@@ -391,9 +393,9 @@ void addNote(QCustomPlot& plot, const std::string& note, const PlotTheme& theme)
     rows.setRowStretchFactor(rows.rowCount() - 1, stretchNothing);
 }
 
-/// A scatter with points coloured by a map, and its colour bar.
+/// Draws a scatter plot whose points are coloured by a third value, and its colour bar.
 void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
-    if (!figure.y.range) { // with a margin: points on the axis would be clipped
+    if (!figure.y.range) { // add a margin, because points on the edge would be clipped
         Figure ranged = figure;
         ranged.y.range = pointRange(figure.series, &FigureSeries::values, figure.y.logarithmic);
         return paintShadedScatter(layout, ranged, theme);
@@ -410,7 +412,7 @@ void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotT
     addPlotPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), std::move(points), theme);
     PlotColourBar bar(layout, 0, 1, theme);
     bar.setRange(range, QString::fromStdString(figure.colour.label));
-    constexpr double fewLayers = 6; // value ticks would be fractions of a layer
+    constexpr double fewLayers = 6; // with fewer layers, value ticks would be fractions of a layer
     if (range.upper() < fewLayers)
         useIndexTicks(*bar.axis(), {});
     placeBeside(layout, {rect, bar.rect()}, theme);

@@ -15,7 +15,7 @@ enum class FigureWidth { column, page }; ///< 8.4 cm and 17.4 cm, with text of 8
 /// Clears a plot and draws a figure in it.
 void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme);
 
-/// The image that saveFigure() writes: 300 dpi on white.
+/// The image that saveFigure() writes: 300 dpi on a white background.
 QImage figureImage(const Figure& figure, FigureWidth width);
 
 /// Writes PNG (300 dpi), SVG or PDF, by the extension, on white, with title, caption and command as metadata. Writes a

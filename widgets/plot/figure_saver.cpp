@@ -34,7 +34,7 @@ int pixels(double cm) {
     return static_cast<int>(std::lround(cm / cmPerInch * pixelsPerInch));
 }
 
-/// The size that makes cells as square as a page allows, with room for 8 pt labels.
+/// Height of a heat map in cm. Cells are square unless the page limits the height. Includes room for labels of 8 pt.
 double heatMapCm(const Figure& figure, double widthCm) {
     const double besideCells = figure.rowBars ? 4.4 : 2.9; // labels, bars, colour bar
     constexpr double aboveAndBelow = 1.7;
@@ -46,7 +46,7 @@ double heatMapCm(const Figure& figure, double widthCm) {
     return std::clamp(rows * cell, 2.2, tallest) + aboveAndBelow;
 }
 
-/// Extra height of the legend at column width, with about one entry per row.
+/// Extra height of the legend in cm at column width, if each entry needs about one row.
 double legendCm(const Figure& figure) {
     constexpr double rowCm = 0.34;
     constexpr std::size_t usual = 2;
@@ -113,8 +113,8 @@ QByteArray asPdf(const Figure& figure, FigureWidth width) {
     return buffer.data();
 }
 
-/// Adds fallback font families and the layout width of each text, for machines without the font. Text stays text, so
-/// that it can be searched and edited.
+/// Adds fallback font families and the laid-out width to each text of an SVG, for machines that lack the font. Texts
+/// are not converted to paths, so that they can be searched and edited.
 QByteArray withPortableText(const QByteArray& svg) {
     const QFont font = paperTheme(pixelsPerInch).font;
     QByteArray result;
@@ -153,7 +153,7 @@ QByteArray asSvg(const Figure& figure, FigureWidth width) {
         generator.setResolution(pixelsPerInch);
         generator.setSize(size);
         generator.setViewBox(QRect(QPoint(), size));
-        generator.setTitle(QString::fromStdString(figure.title).toHtmlEscaped()); // it writes them as they are
+        generator.setTitle(QString::fromStdString(figure.title).toHtmlEscaped()); // not escaped by Qt
         generator.setDescription(sentences(figure).toHtmlEscaped());
         draw(figure, size, generator, true);
     }

@@ -43,7 +43,7 @@ void FigureWidget::changeEvent(QEvent* event) {
 void FigureWidget::resizeEvent(QResizeEvent* event) {
     m_plot->setGeometry({QPoint(), event->size()});
     m_plot->setViewport({QPoint(), event->size()});
-    paint(); // legend and axis labels break lines by the room there is
+    paint(); // line breaks in the legend and the axis labels depend on the size
 }
 
 FigureActions::FigureActions(QWidget* view, std::function<Figure()> figure)
@@ -113,7 +113,7 @@ void FigureActions::saveAs(FigureWidth width) {
     save(path, width);
 }
 
-/// "SmolLM2-135M-Instruct-gate-norm-per-head"
+/// A file name without extension: "SmolLM2-135M-Instruct-gate-norm-per-head".
 QString FigureActions::suggestedName(const Figure& figure) const {
     const std::string& what = figure.kind == FigureKind::heatMap     ? figure.colour.label
                               : figure.kind == FigureKind::histogram ? figure.x.label

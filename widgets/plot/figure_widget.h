@@ -15,7 +15,7 @@ class QWidget;
 
 namespace secateur {
 
-/// Draws a figure in the size, colours and font of the widget. The plot does not react to mouse and keys.
+/// Draws a figure with the size, colours and font of the widget. The plot ignores mouse and keyboard.
 class FigureWidget : public QWidget {
     Q_OBJECT
 
@@ -27,7 +27,7 @@ public:
 protected:
     void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
-    /// Called after the figure was drawn again, which removes additions to the plot.
+    /// Called after the figure was drawn again. Drawing removes what subclasses have added to the plot.
     virtual void painted() {}
     QCustomPlot* plot() const { return m_plot; }
     const Figure& figure() const { return m_figure; }
@@ -40,22 +40,22 @@ private:
     Figure m_figure;
 };
 
-/// Actions on the figure of a view: copy it as an image, as CSV or as the command that draws it; save it as PNG, SVG,
-/// PDF or CSV.
+/// Actions on the figure of a view. They copy it as an image, as CSV or as the command that draws it, and save it as
+/// PNG, SVG, PDF or CSV.
 class FigureActions : public QObject {
     Q_OBJECT
 
 public:
-    /// @param figure returns the shown figure; called when an action is triggered
+    /// @param figure returns the figure on screen; called when an action is triggered
     FigureActions(QWidget* view, std::function<Figure()> figure);
 
-    /// For menus: copy image, copy CSV, copy command, save in column width, save in page width.
+    /// The actions in the order of menus: copy image, copy CSV, copy command, save in column width, save in page width.
     const QList<QAction*>& actions() const { return m_actions; }
     void setEnabled(bool enabled);
-    /// For figures whose command has to be prepared. @param copies copies the command and returns true, or returns
-    /// false
+    /// Sets a function that copies the command, for figures whose command must be prepared first.
+    /// @param copies copies the command and returns true; returns false if it has nothing to copy
     void setCommandCopier(std::function<bool()> copies) { m_copies = std::move(copies); }
-    /// Saves without asking for a file; the extension determines the format.
+    /// Saves the figure to `path`. The extension determines the format.
     void save(const QString& path, FigureWidth width);
 
 public slots:

@@ -14,7 +14,7 @@ namespace secateur {
 
 namespace {
 
-/// Pixels of a label along its axis, with margins.
+/// Length in pixels of a tick label along its axis, including margins.
 double labelExtent(const QCPAxis& axis, const QString& sample) {
     const QFontMetricsF metrics(axis.tickLabelFont());
     return axis.orientation() == Qt::Vertical ? metrics.height() : metrics.horizontalAdvance(sample + "0");
@@ -85,7 +85,7 @@ public:
 
 protected:
     int roomForTicks() const {
-        // Labels fill at most half of a vertical and two thirds of a horizontal axis.
+        // Labels fill at most half of a vertical axis and two thirds of a horizontal axis.
         const double air = m_axis.orientation() == Qt::Vertical ? 2 : 1.5;
         const double count = pixelLength(m_axis) / (air * labelExtent(m_axis, "0.000"));
         return std::clamp(static_cast<int>(count), 2, 7);
@@ -96,7 +96,7 @@ protected:
     }
     int getSubTickCount(double) override { return 0; }
     QString getTickLabel(double tick, const QLocale&, QChar, int) override {
-        // Sums of steps such as 0.1 give 0.30000000000000004, and 1e-17 instead of 0.
+        // Rounds ticks, because sums of steps such as 0.1 give 0.30000000000000004, and 1e-17 instead of 0.
         const double clean = std::abs(tick) < 1e-9 * m_axis.range().size() ? 0 : tick;
         QString text = QString::number(clean, 'g', 6);
         text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e");
@@ -107,7 +107,8 @@ private:
     const QCPAxis& m_axis;
 };
 
-/// Ticks at decades, with subdivisions if there are few decades; linear steps for a range within a decade.
+/// Places ticks at powers of ten, with ticks between them if the range has few decades. A range within one decade gets
+/// linear steps.
 class LogTicker : public ValueTicker {
 public:
     using ValueTicker::ValueTicker;
@@ -148,7 +149,7 @@ QCustomPlot* addPlot(QWidget* parent) {
     plot->setFocusPolicy(Qt::NoFocus);
     clearPlot(*plot);
     QObject::connect(plot, &QCustomPlot::beforeReplot, plot, [plot] {
-        plot->setBufferDevicePixelRatio(plot->devicePixelRatioF()); // the window may have moved to another screen
+        plot->setBufferDevicePixelRatio(plot->devicePixelRatioF()); // the window may be on another screen now
         layOut(*plot);
     });
     return plot;
@@ -161,7 +162,7 @@ void clearPlot(QCustomPlot& plot) {
 }
 
 void layOut(QCustomPlot& plot) {
-    constexpr int rounds = 3; // ticks from the size, margins from the ticks, the size from the margins
+    constexpr int rounds = 3; // ticks depend on the size, margins on the ticks, and the size on the margins
     for (int round = 0; round < rounds; ++round)
         for (const auto phase :
              {QCPLayoutElement::upPreparation, QCPLayoutElement::upMargins, QCPLayoutElement::upLayout})
@@ -233,7 +234,8 @@ PlotTheme themeFrom(const QColor& background, const QColor& text) {
     return theme;
 }
 
-/// Arial, else a font with the same metrics, else any sans serif.
+/// The font of saved pictures: Arial if it is installed, otherwise a font with the same metrics, otherwise any sans
+/// serif.
 QFont paperFont() {
     QFont font;
     for (const char* family : {"Arial", "Liberation Sans", "Helvetica", "DejaVu Sans"}) {
@@ -284,14 +286,14 @@ PlotTheme paperTheme(int pixelsPerInch) {
 }
 
 QColor classColour(const QString& name, std::size_t index) {
-    // Okabe and Ito, as below, without the vermilion, which is close to the accent.
+    // the colours of Okabe and Ito (see below) without vermilion, which is similar to the accent
     static const std::vector<QColor> colours{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442"};
     return name == "other" ? QColor("#9a9a9a") : colours[index % colours.size()];
 }
 
 const std::vector<QColor>& lineColours() {
-    // Okabe and Ito, "Color Universal Design" (2008), ordered so that neighbours differ, without the yellow, which is
-    // too light for a line on white.
+    // The colours of Okabe and Ito, "Color Universal Design" (2008), ordered so that neighbours differ. Yellow is left
+    // out, because it is too light for a line on white.
     static const std::vector<QColor> colours{"#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"};
     return colours;
 }

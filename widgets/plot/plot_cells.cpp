@@ -46,7 +46,7 @@ void fill(QCPPainter& painter, const std::vector<ColouredCell>& cells, double ov
         painter.fillRect(cell.pixels, QColor(cell.colour));
 }
 
-/// The first and last of `count` cells that an axis shows.
+/// Indices of the first and last cell that are visible on an axis. @param count number of cells
 std::pair<int, int> shownTicks(const QCPAxis& axis, int count) {
     const int first = static_cast<int>(std::lround(axis.range().lower));
     const int last = static_cast<int>(std::lround(axis.range().upper));
@@ -177,7 +177,7 @@ protected:
         const QRect bar = m_rect->rect();
         const auto edge = [&](int step) { return bar.top() + bar.height() * step / steps; };
         std::vector<ColouredCell> bands;
-        for (int step = 0; step < steps; ++step) // from the top
+        for (int step = 0; step < steps; ++step) // from top to bottom
             bands.push_back({{QPoint(bar.left(), edge(step)), QPoint(bar.right(), edge(step + 1) - 1)},
                              range.colourAt((steps - step - 0.5) / steps)});
         fill(*painter, bands, theme.unit / 2);
@@ -211,7 +211,7 @@ private:
         }
     }
 
-    /// A tip at the end of the bar: there are values beyond it, drawn in this colour.
+    /// Draws a triangle at an end of the bar, which says that there are values beyond this end in this colour.
     void drawEnd(QCPPainter& painter, QPointF left, QPointF right, int direction, QRgb colour) const {
         const double gap = 1.5 * theme.unit;
         const double height = 6 * theme.unit;
@@ -281,7 +281,7 @@ QRect PlotColourBar::pixels() const {
 }
 
 bool PlotColourBar::contains(QPointF point) const {
-    const int margin = m_marker->theme.length(6); // with the tips at its ends
+    const int margin = m_marker->theme.length(6); // includes the triangles at the ends of the bar
     return pixels().adjusted(-margin, -margin, margin, margin).contains(point.toPoint());
 }
 

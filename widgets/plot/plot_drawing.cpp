@@ -10,7 +10,7 @@
 
 namespace secateur {
 
-/// What QCustomPlot knows of a drawing.
+/// The object that QCustomPlot calls to draw.
 class PlotDrawing::Item : public QCPLayerable {
 public:
     Item(PlotDrawing* drawing, const QString& layer, Edges edges)

@@ -15,12 +15,12 @@ class QCustomPlot;
 
 namespace secateur {
 
-/// Base of drawings in a plot that QCustomPlot has no class for: marks and outlines over cells, points or lines. The
-/// axis rect owns it, so it has to be created with new.
+/// Base of drawings in a plot that QCustomPlot has no class for, such as marks and outlines over cells, points or
+/// lines. The axis rect owns the drawing, so it must be created with `new`.
 class PlotDrawing {
 public:
-    /// Layers from bottom to top. replotOverlay() draws only the overlay. Within a layer, later drawings cover earlier
-    /// ones.
+    /// Layers of the plot from bottom to top. replotOverlay() redraws only the overlay. Within a layer, later drawings
+    /// cover earlier ones.
     enum class Layer { grid, main, overlay };
     enum class Edges { sharp, smooth };
 
@@ -33,7 +33,7 @@ public:
 
 protected:
     virtual void draw(QCPPainter& painter) = 0;
-    /// The pixels in which to draw: the inside of the axis rect unless overridden.
+    /// The area to draw in. By default the inside of the axis rect.
     virtual QRect clipRect() const;
     const PlotTheme& theme() const { return m_theme; }
     QCPAxisRect* rect() const { return m_rect; }
@@ -46,15 +46,15 @@ private:
     PlotTheme m_theme;
 };
 
-/// Base of drawings over the cells of a heat map, on the overlay.
+/// Base of drawings over the cells of a heat map. They are on the overlay layer.
 class CellsDrawing : public PlotDrawing {
 public:
     CellsDrawing(QCPAxis* columns, QCPAxis* rows, const PlotTheme& theme);
 
 protected:
-    /// Pixels of `count` cells of a row, from `column` on.
+    /// The rectangle of `count` cells of a row, from column `column` on, in pixels.
     QRect pixels(int row, int column, int count = 1) const;
-    /// First and last row on screen; the first is greater than the last if there is none.
+    /// Indices of the first and last row on screen. If no row is visible, the first is greater than the last.
     std::pair<int, int> rowsOnScreen(int rowCount) const;
     QCPAxis* rows() const { return m_rows; }
 

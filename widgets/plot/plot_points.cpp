@@ -12,14 +12,14 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t mostSeparate = 20000; ///< larger sets are drawn as dots without a rim
-constexpr double rimShare = 0.4;            ///< of the text's colour in rims: visible at both ends of a colour map
+constexpr std::size_t mostSeparate = 20000; ///< maximum number of points with an outline; more points are drawn as dots
+constexpr double rimShare = 0.4;            ///< share of the text colour in outlines
 
 bool isOnCross(int column, int row, int side) {
     return column == row || column == side - 1 - row;
 }
 
-/// With a wider outline in a colour that is visible at both ends of a map.
+/// Draws a cross with a wider outline, whose colour is visible at both ends of a colour map.
 void drawCross(QPainter& painter, QPointF middle, double width, QRgb colour, const PlotTheme& theme) {
     const double reach = 0.4 * width;
     for (const auto& [line, with] : {std::pair(0.42 * width, mixed(QColor(colour), theme.text, rimShare)),
@@ -30,7 +30,7 @@ void drawCross(QPainter& painter, QPointF middle, double width, QRgb colour, con
     }
 }
 
-/// A transparent picture of this width.
+/// A transparent square picture. @param width side in device-independent pixels
 QPixmap emptyPicture(double width, double pixelRatio) {
     const int side = static_cast<int>(std::ceil(width * pixelRatio));
     QPixmap picture(side, side);
@@ -94,7 +94,7 @@ private:
         });
     }
 
-    /// Sets pixels directly: QPainter would take several times as long.
+    /// Draws points as dots by setting pixels directly, which is several times as fast as QPainter.
     void drawDots(QCPPainter& painter) const {
         const double ratio = painter.device()->devicePixelRatioF();
         const QRect area = clipRect();
@@ -117,7 +117,8 @@ private:
         painter.drawImage(area.topLeft(), image);
     }
 
-    /// Of dense points, one per cell of a quarter of a point's width is drawn.
+    /// Draws points as shapes. If they are dense, draws only one point per square with a side of a quarter of a point's
+    /// width.
     void drawShapes(QCPPainter& painter, bool isDense) const {
         const double width = diameter();
         std::vector<std::pair<const PlotPoint*, QPointF>> shown;
@@ -162,7 +163,7 @@ double AxisPixels::operator()(double value) const {
 }
 
 double pointDiameter(std::size_t count, const QSize& room, const PlotTheme& theme) {
-    constexpr double share = 0.45; // of the way between points that fill the room evenly
+    constexpr double share = 0.45; // diameter relative to the distance of points that are spread evenly
     const double area = static_cast<double>(room.width()) * room.height() / (theme.unit * theme.unit);
     const double apart = std::sqrt(area / static_cast<double>(std::max<std::size_t>(count, 1)));
     return std::clamp(share * apart, 1.8, 7.5) * theme.unit;
@@ -190,7 +191,7 @@ QPixmap crossPicture(double diameter, QRgb colour, const PlotTheme& theme, doubl
 }
 
 void addPlotPoints(QCPAxis& x, QCPAxis& y, std::vector<PlotPoint> points, const PlotTheme& theme) {
-    new PointsDrawing(x, y, std::move(points), theme); // belongs to the axis rect
+    new PointsDrawing(x, y, std::move(points), theme); // the axis rect owns it
 }
 
 void drawLasso(QPainter& painter, const QPolygonF& outline, const PlotTheme& theme) {

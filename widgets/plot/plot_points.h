@@ -21,12 +21,12 @@ struct PlotPoint {
     bool isCut = false;
 };
 
-/// Converts values of an axis to pixels; fast, for many points.
+/// Converts values on an axis to pixels. Faster than QCPAxis::coordToPixel() for many points.
 class AxisPixels {
 public:
     explicit AxisPixels(const QCPAxis& axis);
 
-    /// The pixel of a value; not finite for values that the axis cannot show.
+    /// The pixel coordinate of a value. It is not finite for values that the axis cannot show.
     double operator()(double value) const;
 
 private:
@@ -35,18 +35,18 @@ private:
     bool m_logarithmic = false;
 };
 
-/// Diameter of points in pixels: the more points, the smaller.
+/// Diameter of points in pixels. It decreases with the number of points.
 double pointDiameter(std::size_t count, const QSize& room, const PlotTheme& theme);
 
-// Pictures to draw many times, centred on points: a disc with a rim, and the cross of cut units.
+// Pictures that are drawn many times, centred on points: a disc with an outline, and the cross of a cut unit.
 QPixmap pointPicture(double diameter, const QPen& rim, const QBrush& inside, double pixelRatio);
 QPixmap crossPicture(double diameter, QRgb colour, const PlotTheme& theme, double pixelRatio);
 
-/// Adds the points of a scatter, in shuffled order so that no layer hides the others. In vector graphics they are drawn
-/// as shapes; of very many points only the visible ones.
+/// Adds the points of a scatter. They are drawn in random order, so that no layer hides the others. In vector graphics
+/// they are drawn as shapes. If there are very many, points hidden by others are left out.
 void addPlotPoints(QCPAxis& x, QCPAxis& y, std::vector<PlotPoint> points, const PlotTheme& theme);
 
-/// The outline of a selection in progress: a lasso or a rectangle.
+/// Draws the outline of a selection while the user drags: a lasso or a rectangle.
 void drawLasso(QPainter& painter, const QPolygonF& outline, const PlotTheme& theme);
 
 } // namespace secateur

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-/// Resources of a static library are linked only if they are initialised; the macro must be outside namespaces.
+/// Resources of a static library are linked only if they are initialised. The macro must be used outside of namespaces.
 static void loadResources() {
     Q_INIT_RESOURCE(resources);
 }
@@ -67,7 +67,7 @@ std::vector<double> finiteValues(std::span<const double> values, bool positiveOn
     return kept;
 }
 
-/// Widens the range of a single value around it.
+/// Widens a range that contains a single value.
 void widen(double& lower, double& upper, bool logarithmic) {
     if (logarithmic) {
         lower /= 2;
@@ -192,7 +192,7 @@ AxisRange pointRange(const std::vector<FigureSeries>& series, std::vector<double
 }
 
 AxisRange steadyRange(const AxisRange& shown, const AxisRange& fitting, bool logarithmic) {
-    constexpr double growth = 0.1; // of the range
+    constexpr double growth = 0.1; // margin of an end that moves, as a share of the range
     constexpr double smallest = 0.4;
     if (logarithmic && (shown.lower <= 0 || fitting.lower <= 0))
         return fitting;
@@ -203,7 +203,7 @@ AxisRange steadyRange(const AxisRange& shown, const AxisRange& fitting, bool log
         return fitting;
     const auto outwards = [&](double end, double direction) {
         if (end == 0)
-            return end; // the axis stands on it
+            return end; // an axis that begins or ends at 0 gets no margin there
         return logarithmic ? end * std::exp(direction * growth * size(fitting))
                            : end + direction * growth * size(fitting);
     };

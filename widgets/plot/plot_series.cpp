@@ -9,10 +9,10 @@ namespace secateur {
 
 namespace {
 
-constexpr double bandWidth = 0.72; ///< of the distance between positions
-constexpr double barWidth = 0.7;   ///< of the distance between positions
+constexpr double bandWidth = 0.72; ///< as a share of the distance between positions
+constexpr double barWidth = 0.7;   ///< as a share of the distance between positions
 constexpr double capUnits = 8;
-constexpr double capWidth = 0.75; ///< at most, of the distance between positions
+constexpr double capWidth = 0.75; ///< maximum width as a share of the distance between positions
 constexpr double barTint = 0.2;
 
 void drawWhisker(QCPPainter& painter, double x, double top, double bottom, double cap) {
@@ -24,7 +24,7 @@ void drawWhisker(QCPPainter& painter, double x, double top, double bottom, doubl
 QCPScatterStyle hollow(const QCPScatterStyle& filled, const PlotTheme& theme) {
     QCPScatterStyle style = filled;
     style.setBrush(theme.background);
-    style.setSize(1.1 * style.size()); // so that its inside is visible
+    style.setSize(1.1 * style.size()); // larger, so that its inside is visible
     return style;
 }
 
@@ -48,7 +48,7 @@ protected:
     void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
 };
 
-/// Two quantiles: a band between them, or a tick at each.
+/// Draws two quantiles: a band between them, or a tick at each of them.
 class QuantilePair : public Drawing {
 public:
     QuantilePair(QCPAxis& x, QCPAxis& y, const FigureSeries& lower, const FigureSeries& upper)
@@ -56,10 +56,10 @@ public:
         , m_lower(lower.values)
         , m_upper(upper.values) {
         setName(QString::fromStdString(lower.label == upper.label ? lower.label : lower.label + "–" + upper.label));
-        setAntialiased(false); // their edges are whole pixels
+        setAntialiased(false); // its edges are at whole pixels
     }
 
-    double tickWidth = 0; ///< of the column; 0 = a band
+    double tickWidth = 0; ///< as a share of the column's width; 0 = draw a band
 
 protected:
     void draw(QCPPainter* painter) override {
@@ -106,7 +106,7 @@ public:
     Bars(const QCPGraph& line, const FigureSeries& series, const PlotTheme& theme)
         : Drawing(line.keyAxis(), line.valueAxis())
         , m_series(series) {
-        setLayer("grid"); // behind every line
+        setLayer("grid"); // the layer behind all lines
         setAntialiased(false);
         setBrush(mixed(theme.background, line.pen().color(), barTint));
     }
@@ -166,7 +166,7 @@ private:
     double m_cap;
 };
 
-/// A legend entry without a plottable.
+/// A legend entry that belongs to no plottable.
 class Note : public Drawing {
 public:
     Note(QCustomPlot& plot, const QString& text, const PlotTheme& theme, const QCPScatterStyle& point, bool whisker)

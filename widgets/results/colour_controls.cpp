@@ -128,7 +128,7 @@ void ColourControls::offer(std::span<const double> values, bool isDifference) {
 
 ColourScale ColourControls::scale() const {
     QString map = m_colours->currentData().toString();
-    if (m_isDifference && !isDiverging(map)) // its zero matters, whatever other pictures wear
+    if (m_isDifference && !isDiverging(map)) // a difference is always drawn in a diverging map
         map = firstDiverging();
     const bool fits = !isDiverging(map) || m_offersDiverging;
     return {fits ? map.toStdString() : ColourScale().map,

@@ -15,7 +15,7 @@ namespace secateur {
 class Document;
 class ScaleCombo;
 
-/// Controls to choose how the numbers of a picture become colours. The session stores the choice under a name.
+/// Controls to choose how the numbers of a picture are mapped to colours. The session stores the choice.
 class ColourControls : public QWidget {
     Q_OBJECT
 
@@ -30,11 +30,11 @@ public:
     void offer(std::span<const double> values, bool isDifference = false);
     /// The choice, as far as it is offered. Its kind may be `automatic`.
     ColourScale scale() const;
-    /// Restores the choice from the open session.
+    /// Restores the choice that the open session stores.
     void restore();
 
 signals:
-    /// The user changed the choice.
+    /// Emitted when the user changed the choice.
     void changed();
 
 private:

@@ -24,9 +24,9 @@ namespace secateur {
 
 namespace {
 
-constexpr int fewestLetters = 2; ///< from which on words are completed
+constexpr int fewestLetters = 2; ///< number of typed letters from which on completions are offered
 
-/// The word that is being typed, up to the cursor.
+/// The word in front of the cursor.
 QString wordBefore(const QLineEdit& input) {
     static const QRegularExpression last("[^\\s,<>]*$");
     return last.match(input.text().left(input.cursorPosition())).captured();
@@ -97,7 +97,7 @@ void FilterBar::describe() {
     m_count->setAccessibleName(tr("Heads that pass"));
     m_error->setAccessibleName(tr("What is wrong with the filter"));
     m_error->setTextFormat(Qt::PlainText);
-    m_error->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long sentences are cut off
+    m_error->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long sentences are clipped
 }
 
 void FilterBar::listWords() {
@@ -111,7 +111,7 @@ void FilterBar::listWords() {
         }
     words.removeDuplicates();
     words.sort();
-    if (words != m_words->stringList()) // resetting closes an open list
+    if (words != m_words->stringList()) // resetting the list closes an open pop-up
         m_words->setStringList(words);
 }
 
@@ -158,7 +158,7 @@ CompareBar::CompareBar(Comparison* comparison, QWidget* parent)
     m_names->setTextFormat(Qt::PlainText);
     m_names->setAccessibleName(tr("What is compared"));
     m_names->setSizePolicy(QSizePolicy::Ignored,
-                           QSizePolicy::Preferred); // long names are cut off; the tooltip shows them
+                           QSizePolicy::Preferred); // long names are clipped; the tooltip shows them
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(8, 4, 8, 4);
     row->setSpacing(2);

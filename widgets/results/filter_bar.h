@@ -15,16 +15,16 @@ namespace secateur {
 class Document;
 class HeadFilter;
 
-/// The bar with the input field for conditions on heads. While it is hidden, all heads pass.
+/// The bar with the field for conditions on heads. While the bar is hidden, all heads pass.
 class FilterBar : public QWidget {
     Q_OBJECT
 
 public:
     FilterBar(const Document* document, HeadFilter* filter, QWidget* parent = nullptr);
 
-    /// Shows itself and takes the focus.
+    /// Shows the bar and moves the focus to its field.
     void open();
-    /// Hides itself and lets all heads pass.
+    /// Hides the bar. All heads pass then.
     void clear();
     QLineEdit* input() const { return m_input; }
 
@@ -50,7 +50,8 @@ private:
 
 class Comparison;
 
-/// While two measurements are compared: the names of A and B, and the choice of what the views show. Otherwise hidden.
+/// A bar with the names of the compared measurements A and B and the choice of what the views show. Hidden while
+/// nothing is compared.
 class CompareBar : public QWidget {
     Q_OBJECT
 
@@ -65,7 +66,7 @@ private:
     QButtonGroup* m_shown;
 };
 
-/// The menu to choose the measurements to compare, and what the views show.
+/// The menu to choose which measurements are compared and which of them the views show.
 class CompareMenu : public QMenu {
     Q_OBJECT
 

@@ -72,7 +72,7 @@ QString explanation(const MetricRequest& request) {
     return html;
 }
 
-/// The metric that the heads view shows first.
+/// The head metric that is shown first when a model is opened.
 const MetricInfo* firstOfHeads() {
     const auto table = allMetrics();
     const auto found = std::ranges::find(table, Scope::head, &MetricInfo::scope);
@@ -105,7 +105,7 @@ MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
     m_mask->setAccessibleName(tr("Whether the mask is applied while measuring"));
     for (QWidget* field :
          {static_cast<QWidget*>(m_text), static_cast<QWidget*>(m_tokens), static_cast<QWidget*>(m_mask)})
-        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // the panel may be narrow
+        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
     auto* form = new QFormLayout(this);
     form->setContentsMargins(0, 0, 0, 0);
     form->setVerticalSpacing(3);
@@ -211,7 +211,7 @@ MetricRequest MetricList::request() const {
 void MetricList::measure() {
     try {
         m_document->measurements()->measure({request()});
-    } catch (const UsageError& error) { // invalid options
+    } catch (const UsageError& error) { // the options are invalid
         emit failed(QString::fromStdString(error.what()));
     }
 }
@@ -283,7 +283,7 @@ void MetricList::updateRow(const QString& resultId) {
     updateButton();
 }
 
-/// Adds a row for each measurement but the latest, which the metric's own row shows.
+/// Adds a row for each measurement except the latest. The metric's own row shows the latest.
 void MetricList::updateMeasurements(const std::string& resultId) {
     const auto [parent, request] = m_rows.at(QString::fromStdString(resultId));
     std::vector<std::string> keys =
@@ -363,7 +363,7 @@ void MetricList::updateButton() {
     const bool isKnown = findMetric(m_formInfo->id);
     try {
         state = m_document->measurements()->state(request().resultId());
-    } catch (const UsageError&) { // incomplete input; reported by measure()
+    } catch (const UsageError&) { // the input is incomplete; measure() reports it
     }
     const bool isThere = state == MetricState::done || state == MetricState::stale;
     m_measure->setText(isThere ? tr("Measure again") : tr("Measure"));

@@ -22,7 +22,8 @@ class Document;
 class MetricTree;
 class TextCombo;
 
-/// Controls for metrics that run the model: the text, the number of tokens, and the dense model or the current mask.
+/// Controls for metrics that run the model: the calibration text, the number of tokens, and the choice between the
+/// dense model and the current mask.
 class MeasuringBox : public QWidget {
     Q_OBJECT
 
@@ -47,17 +48,17 @@ class MetricList : public QWidget {
 public:
     explicit MetricList(Document* document, QWidget* parent = nullptr);
 
-    /// The metric and the options in the form. @throws UsageError for invalid options
+    /// The metric and the options in the form. @throws UsageError if the options are invalid
     MetricRequest request() const;
-    /// Puts the focus on the options of the current metric.
+    /// Moves the focus to the options of the current metric.
     void editOptions();
     /// Makes the row of a result the current one.
     void follow(const QString& resultId);
 
 signals:
-    /// The user chose a result to show.
+    /// Emitted when the user chose a result to show.
     void chosen(const QString& key);
-    /// The user wants to copy the command that measures these results.
+    /// Emitted when the user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
     void failed(const QString& message);
 
@@ -83,7 +84,7 @@ private:
     QFormLayout* m_form;
     MeasuringBox* m_measuring;
     QPushButton* m_measure;
-    std::vector<QWidget*> m_options; ///< their object names are the options' names
+    std::vector<QWidget*> m_options; ///< widgets of the options; the object name is the option's name
     const MetricInfo* m_formInfo;
     std::map<QString, std::pair<QTreeWidgetItem*, MetricRequest>> m_rows; ///< by key (result_key.h)
 };

@@ -14,21 +14,21 @@ namespace secateur {
 class Document;
 
 QString toQString(std::string_view text);
-/// "gate-norm per head, fold_norm": the title and the options that are not default.
+/// The title of a metric with its non-default options: "gate-norm per head, fold_norm".
 QString metricTitle(const MetricRequest& request);
-/// Names of the classes, if a metric's values stand for classes; else empty.
+/// Names of the classes if a metric's values stand for classes; otherwise empty.
 QStringList classNames(const MetricInfo& metric);
-/// The features of a cell: "agreement 0.93" first, then "sink 0.71" and so on.
+/// Texts of the features of a cell's class: "agreement 0.93" first, then "sink 0.71" and so on.
 QStringList featuresOf(const MetricResult& result, std::size_t row, std::size_t column,
                        std::string (*format)(double value));
-/// For a tooltip: summary, formula, id.
+/// Text for a tooltip: the metric's summary, formula and id.
 QString metricHelp(const MetricRequest& request);
 
-/// A result that a document has or could measure.
+/// A result that a document has, or that it could measure.
 struct KnownResult {
     MetricRequest request;
     QString key;   ///< in the form that parseResultKey() reads
-    QString title; ///< with the label, and a remark if the result is not measured or stale
+    QString title; ///< title with the label; says so if the result is not measured or stale
 };
 
 /// All metrics, and all measurements that the document has or computes; in the order of the metric table, of each

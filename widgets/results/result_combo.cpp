@@ -59,7 +59,7 @@ QString readoutText(const char* text) {
     return QCoreApplication::translate("HeadReadout", text);
 }
 
-/// "95th"
+/// A number as an ordinal: "95th".
 QString ordinal(int number) {
     const int tens = number % 100;
     if (tens >= 11 && tens <= 13)
@@ -91,7 +91,7 @@ bool HeadReadout::isByGroup() const {
     return result() && result()->request.info->scope == Scope::kvGroup;
 }
 
-/// The column of a head in the result's matrix.
+/// The column of a head in the result's matrix. For metrics of KV groups, the column of the head's group.
 std::size_t HeadReadout::column(HeadId head) const {
     const LayerSpec& layer = m_document->spec().layers[static_cast<std::size_t>(head.layer)];
     return static_cast<std::size_t>(isByGroup() ? layer.kvGroup(head.head) : head.head);
@@ -127,7 +127,7 @@ QString HeadReadout::cellName(HeadId head) const {
                        : QString::fromStdString(headName(head.layer, head.head));
 }
 
-/// " · cut", " · protected" and so on; empty for a kept head.
+/// The state of a head as text, such as " · cut" or " · protected"; empty for a kept head.
 QString HeadReadout::state(HeadId head) const {
     const MaskEditor& masks = *m_document->masks();
     if (head.layer < 0 || head.layer >= masks.mask().layerCount())

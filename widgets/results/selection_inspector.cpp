@@ -24,7 +24,7 @@ namespace secateur {
 
 namespace {
 
-/// The cell of a head in a metric of that scope; empty for metrics of neurons.
+/// The cell of a head in a metric with this scope; empty for metrics of neurons.
 std::optional<MetricCell> cellOf(Scope scope, const ModelSpec& spec, HeadId head) {
     const auto row = static_cast<std::size_t>(head.layer);
     switch (scope) {
@@ -92,7 +92,7 @@ void SelectionInspector::build() {
     m_hint->setForegroundRole(QPalette::PlaceholderText);
     m_table->setAccessibleName(tr("Values of the selected cells"));
     m_table->setFrameShape(QFrame::NoFrame);
-    m_table->viewport()->setAutoFillBackground(false); // one surface with the panel
+    m_table->viewport()->setAutoFillBackground(false); // shows the background of the panel
     m_table->setRootIsDecorated(false);
     m_table->setSelectionMode(QAbstractItemView::NoSelection);
     m_table->setTextElideMode(Qt::ElideMiddle);
@@ -127,7 +127,7 @@ void SelectionInspector::refresh() {
     m_table->expandAll();
 }
 
-/// The selected heads; the hovered ones while none is selected.
+/// The selected heads, or the hovered heads if none is selected.
 std::set<HeadId> SelectionInspector::shown() const {
     if (!m_selection->heads().empty() || !m_document->isOpen())
         return m_selection->heads();
@@ -145,7 +145,7 @@ std::set<HeadId> SelectionInspector::shown() const {
 void SelectionInspector::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::PaletteChange)
-        m_refresh->start(); // muted lines hold a colour of the old theme
+        m_refresh->start(); // muted lines store a colour of the old theme
 }
 
 void SelectionInspector::showOne(HeadId head) {
@@ -224,7 +224,7 @@ SelectionInspector::Words SelectionInspector::placeOf(const std::string& resultI
     const double percent = percentBelow(result.values.row(row), result.values(row, column));
     if (std::isnan(percent))
         return place;
-    if (!isEstimate) // there is no room for both
+    if (!isEstimate) // the column has no room for both
         place.text += tr(" · layer p%1").arg(std::lround(percent));
     place.tip += tr("\n%1 % of the layer's other cells lie below").arg(std::lround(percent));
     return place;
@@ -236,7 +236,7 @@ void SelectionInspector::showMany(const std::set<HeadId>& heads) {
                                                   : tr("%1 heads selected").arg(heads.size()));
     for (const std::string& id : allKeys()) {
         const MetricResult* result = m_document->measurements()->result(id);
-        std::set<MetricCell> cells; // the layer or KV group of several heads counts once
+        std::set<MetricCell> cells; // heads of the same layer or KV group share one cell
         for (const HeadId& head : heads)
             if (const auto cell = result ? cellOf(result->request.info->scope, spec, head) : std::nullopt)
                 cells.insert(*cell);
@@ -256,7 +256,7 @@ void SelectionInspector::showMany(const std::set<HeadId>& heads) {
         }
         const auto [least, greatest] = finiteRange(values);
         const double mean = finiteMean(values);
-        if (values.size() == 1) { // several heads of one layer, or of one KV group
+        if (values.size() == 1) { // all heads are in one layer or KV group, which has one value
             addRow(id, {shortNumber(mean, error), fullNumber(mean, error)},
                    {error > 0 ? tr("one estimate for all of them") : tr("one value for all of them"), {}});
             continue;

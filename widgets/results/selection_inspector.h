@@ -26,8 +26,8 @@ struct MetricCell {
     auto operator<=>(const MetricCell&) const = default;
 };
 
-/// Shows all measurements of the selected heads or, if none is selected, of the head or layer under the pointer: value
-/// and rank of one head, mean and range of several.
+/// Shows all measurements of the selected heads. If no head is selected, those of the head or layer under the pointer.
+/// For one head: value and rank; for several heads: mean and range.
 class SelectionInspector : public QWidget {
     Q_OBJECT
 
@@ -42,7 +42,7 @@ private:
         QString text;
         QString tip;
     };
-    /// Ranks of all cells of a result.
+    /// Ranks of the cells of a result.
     struct Standing {
         std::vector<int> ranks;
         std::vector<bool> certain; ///< false if the rank may change, because values are estimates
@@ -57,7 +57,7 @@ private:
     std::vector<std::string> allKeys() const;
     /// Rank and percentile of a value.
     Words placeOf(const std::string& resultId, const MetricResult& result, std::size_t row, std::size_t column);
-    /// Adds a metric with its value, and in the line below its rank.
+    /// Adds a row with a metric and its value. The line below it shows the rank.
     void addRow(const std::string& resultId, const Words& value, const Words& place);
     const Standing& standingOf(const std::string& resultId, const MetricResult& result);
 
@@ -67,7 +67,7 @@ private:
     QLabel* m_hint;
     QTreeWidget* m_table;
     QTimer* m_refresh;
-    std::map<std::string, Standing> m_standings; ///< by key, until the result changes
+    std::map<std::string, Standing> m_standings; ///< ranks by key; removed when the result changes
 };
 
 } // namespace secateur

@@ -5,7 +5,7 @@
 
 namespace secateur {
 
-/// A combo box to choose a text to run a model on: the built-in text, a recent one, or a file.
+/// A combo box to choose the text that a model runs on: the built-in text, a recent text or a file.
 class TextCombo : public QComboBox {
     Q_OBJECT
 
@@ -17,7 +17,7 @@ public:
     void setPath(const QString& path);
 
 signals:
-    /// The user chose another text.
+    /// Emitted when the user chose another text.
     void chosen();
 
 private:

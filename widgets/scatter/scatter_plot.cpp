@@ -19,13 +19,13 @@ namespace secateur {
 namespace {
 
 constexpr double pointReachPixels = 9;
-constexpr double smallestShare = 1e-6; ///< of an axis on screen
+constexpr double smallestShare = 1e-6; ///< smallest visible share of an axis when zoomed in
 
 bool isLike(const FigureAxis& one, const FigureAxis& other) {
     return one.label == other.label && one.logarithmic == other.logarithmic;
 }
 
-/// Draws a picture with its middle on a point.
+/// Draws a picture whose middle is at a point.
 void drawAround(QPainter& painter, QPointF middle, const QPixmap& picture) {
     const double half = picture.deviceIndependentSize().width() / 2;
     painter.drawPixmap(middle - QPointF(half, half), picture);
@@ -37,7 +37,7 @@ void drawAround(QPainter& painter, QPointF middle, const QPixmap& picture) {
 
 ScatterMarks::ScatterMarks(QCPAxisRect* rect, const PlotTheme& theme, double diameter)
     : PlotDrawing(rect, Layer::overlay, theme, Edges::smooth)
-    , m_diameter(std::max(diameter, 5 * theme.unit)) {} // the dots of many points are too small for a ring
+    , m_diameter(std::max(diameter, 5 * theme.unit)) {} // a ring around a dot would be too small
 
 void ScatterMarks::draw(QCPPainter& painter) {
     if (m_passing) {
@@ -53,7 +53,8 @@ void ScatterMarks::draw(QCPPainter& painter) {
         drawLasso(painter, m_outline, theme());
 }
 
-/// Each ring with its point again, which others may hide, and with a halo that sets it off from them.
+/// Draws rings. Draws each ringed point again, because other points may hide it, and a wider line in the background
+/// colour beneath each ring.
 void ScatterMarks::drawRings(QCPPainter& painter, const std::vector<Point>& points, double line,
                              const QColor& colour) const {
     const double ratio = painter.device()->devicePixelRatioF();
@@ -111,7 +112,7 @@ void ScatterPlot::showFigure(Figure shown, Scope scope, const ModelSpec& spec) {
         if (m_neuron && *m_neuron >= series.units.size())
             m_neuron.reset();
     }
-    // Computed here, for the window may change its size often.
+    // The axis ranges are computed once here, because setFigure() draws again at each change of the window's size.
     for (const auto& [axis, along] :
          {std::pair(&shown.x, &FigureSeries::positions), std::pair(&shown.y, &FigureSeries::values)})
         axis->range = pointRange(shown.series, along, axis->logarithmic);
@@ -138,7 +139,7 @@ void ScatterPlot::painted() {
     place();
 }
 
-/// Computes the pixels of all points for the next replot.
+/// Computes the pixel positions of all points, which the next replot uses.
 void ScatterPlot::place() {
     const AxisPixels x(*plot()->axisRect()->axis(QCPAxis::atBottom));
     const AxisPixels y(*plot()->axisRect()->axis(QCPAxis::atLeft));

@@ -19,8 +19,8 @@ class HeadFilter;
 class MaskEditor;
 class Selection;
 
-/// Draws over the points of a scatter: rings around the selected, the active and the hovered points, a veil over points
-/// that a filter leaves out, and the lasso or rectangle.
+/// Draws over the points of a scatter: rings around the selected, active and hovered points, a translucent cover over
+/// points that do not pass the filter, and the lasso or rectangle.
 class ScatterMarks : public PlotDrawing {
 public:
     struct Point {
@@ -31,7 +31,7 @@ public:
 
     ScatterMarks(QCPAxisRect* rect, const PlotTheme& theme, double diameter);
 
-    /// Sets the points that pass a filter; the others are drawn paler. Empty = there is no filter.
+    /// Sets the points that pass the filter; the others are drawn paler. Empty = no filter.
     void setPassing(std::optional<std::vector<Point>> points) { m_passing = std::move(points); }
     void setSelected(std::vector<Point> points) { m_selected = std::move(points); }
     void setActive(std::optional<Point> point) { m_active = point; }
@@ -53,41 +53,43 @@ private:
 };
 
 /// A scatter of one metric against another, in which heads are selected: click, Ctrl to toggle, Shift to add, drag for
-/// a rectangle, Ctrl+Shift+drag for a lasso, arrow keys for the next point. Selecting the point of a KV group or layer
-/// selects its heads; neurons cannot be selected. The wheel zooms, the middle button pans.
+/// a rectangle, Ctrl+Shift+drag for a lasso, arrow keys for the next point. Selecting the point of a KV group or a
+/// layer selects its heads. Neurons cannot be selected. The wheel zooms; the middle button pans.
 class ScatterPlot : public FigureWidget {
     Q_OBJECT
 
 public:
-    /// Effect of dragging without modifiers.
+    /// The effect of dragging without modifier keys.
     enum class Tool { select, lasso };
 
     ScatterPlot(MaskEditor* masks, Selection* selection, QWidget* parent);
 
-    /// Keeps the zoom if the axes are the same as before. @param figure from metricScatter() @param scope of its points
+    /// Shows a figure and keeps the zoom if its axes are the same as before.
+    /// @param figure made by metricScatter() @param scope the units of its points
     void showFigure(Figure figure, Scope scope, const ModelSpec& spec);
-    /// Points without a head that passes are drawn paler and left out when several are selected at once.
+    /// Sets the filter. Points without a head that passes it are drawn paler, and left out when several are selected at
+    /// once.
     void setFilter(const HeadFilter* filter);
     void setTool(Tool tool) { m_tool = tool; }
     void resetZoom();
     bool isZoomed() const { return m_view.has_value(); }
     void selectAll();
-    /// Selects the point at a pixel, unless it is selected already, because a menu opens there.
+    /// Selects the point at a pixel, unless it is selected already. Called before a menu opens there.
     void selectForMenu(QPointF point);
-    /// The point that is hovered here or in another view, as an index in the figure's series.
+    /// The point that is hovered in this view or in another, as an index in the figure's series.
     std::optional<std::size_t> hoveredPoint() const;
-    /// The point from which keys move.
+    /// The point from which arrow keys move.
     std::optional<std::size_t> currentPoint() const;
-    /// The pixel of a unit's point; empty if it has none.
+    /// The position of a unit's point in pixels; empty if it has none.
     std::optional<QPointF> position(FigureUnit unit) const;
 
 signals:
-    /// The hovered or the current point changed.
+    /// Emitted when the hovered or the current point changed.
     void pointChanged();
     void toolTipRequested(const QPoint& globalPosition);
-    /// The point of a head or KV group was double-clicked, or Enter was pressed on it.
+    /// Emitted when the point of a head or KV group was double-clicked, or Enter was pressed on it.
     void opened(secateur::HeadId head);
-    /// The point of a neuron or layer was double-clicked, or Enter was pressed on it.
+    /// Emitted when the point of a neuron or layer was double-clicked, or Enter was pressed on it.
     void layerOpened(int layer);
 
 protected:
@@ -108,7 +110,7 @@ private:
         AxisRange y;
     };
 
-    // scatter_plot.cpp
+    // Defined in scatter_plot.cpp.
     const FigureSeries* points() const;
     void place();
     void markFilter();
@@ -128,7 +130,7 @@ private:
     std::set<HeadId> headsIn(const QPolygonF& outline) const;
     std::optional<std::size_t> pointAt(QPointF pixel) const;
 
-    // scatter_plot_mouse.cpp
+    // Defined in scatter_plot_mouse.cpp.
     void press(QPointF point, Qt::KeyboardModifiers modifiers);
     void drag(QPointF point);
     void finishGesture();
@@ -146,20 +148,20 @@ private:
     Tool m_tool = Tool::select;
     Scope m_scope = Scope::head;
     ModelSpec m_spec;
-    std::map<FigureUnit, std::size_t> m_places; ///< index of each unit's point; empty for neurons
-    std::vector<QPointF> m_pixels;              ///< of each point
-    std::vector<QRgb> m_colours;                ///< of each layer
+    std::map<FigureUnit, std::size_t> m_places; ///< index of the point of each unit; empty for neurons
+    std::vector<QPointF> m_pixels;              ///< position of each point
+    std::vector<QRgb> m_colours;                ///< colour of each layer
     ScatterMarks* m_marks = nullptr;            ///< owned by the plot; null while there are no points
-    std::optional<View> m_view;                 ///< the zoomed ranges; empty = everything
-    double m_share = 1;                         ///< share of each axis that is on screen
+    std::optional<View> m_view;                 ///< axis ranges while zoomed; empty = the whole figure
+    double m_share = 1;                         ///< visible share of each axis
     std::optional<std::size_t> m_hovered;       ///< the point that is hovered in this view
-    std::optional<std::size_t> m_neuron;        ///< the neuron's point from which keys move
+    std::optional<std::size_t> m_neuron;        ///< the neuron's point from which arrow keys move
 
     Gesture m_gesture = Gesture::none;
-    Qt::MouseButton m_button = Qt::NoButton; ///< of the gesture
+    Qt::MouseButton m_button = Qt::NoButton; ///< the button that began the drag
     bool m_moved = false;
     bool m_adds = false;
-    std::set<HeadId> m_before; ///< selection before the gesture
+    std::set<HeadId> m_before; ///< the selection before the drag
     std::optional<HeadId> m_activeBefore;
     QPointF m_from;
     QPolygonF m_lasso;

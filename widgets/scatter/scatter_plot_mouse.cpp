@@ -18,7 +18,7 @@ namespace {
 constexpr double scatterWheelNotch = 120;
 constexpr double scatterZoomPerNotch = 0.8;
 
-/// Adds the pressed heads, or removes them where all are in already.
+/// Adds the pressed heads to `heads`. If `heads` contains all of them, removes them.
 std::set<HeadId> toggled(std::set<HeadId> heads, const std::set<HeadId>& pressed) {
     const bool removes = std::ranges::includes(heads, pressed);
     for (const HeadId& head : pressed)
@@ -89,7 +89,7 @@ void ScatterPlot::mouseMoveEvent(QMouseEvent* event) {
     hover(index);
 }
 
-/// Movements shorter than a drag select nothing.
+/// Continues a drag. A movement shorter than the drag distance of the platform selects nothing.
 void ScatterPlot::drag(QPointF point) {
     m_moved = m_moved || (point - m_from).manhattanLength() >= QApplication::startDragDistance();
     if (!m_moved || m_scope == Scope::neuron)
@@ -200,7 +200,7 @@ bool ScatterPlot::zoomByKey(const QKeyEvent& event) {
     return true;
 }
 
-/// Cancels one thing: a drag, else a preview, else the selection.
+/// Cancels the drag if there is one; otherwise removes the preview; otherwise clears the selection.
 bool ScatterPlot::escape() {
     const bool drags = m_gesture == Gesture::rectangle || m_gesture == Gesture::lasso;
     if (m_gesture != Gesture::none)
@@ -216,16 +216,16 @@ bool ScatterPlot::escape() {
     return true;
 }
 
-/// Without a current point the first step chooses the one nearest to the middle.
+/// Moves the current point in a direction. If there is none, chooses the point nearest to the middle.
 void ScatterPlot::moveBy(QPoint direction, bool extend) {
     if (const auto index = next(direction))
         choose(*index, extend ? Qt::ShiftModifier : Qt::NoModifier);
 }
 
-/// The nearest point in a direction, within 45 degrees of it where there is one; without a current point the one
-/// nearest to the middle.
+/// The nearest point in a direction. Points within 45 degrees of the direction are preferred. If there is no current
+/// point, the point nearest to the middle.
 std::optional<std::size_t> ScatterPlot::next(QPoint direction) const {
-    constexpr double aside = 100; // factor that ranks points outside of the 45 degrees behind those inside
+    constexpr double aside = 100; // factor that ranks points outside of the 45 degrees last
     const auto current = currentPoint();
     const QPointF from = current ? m_pixels[*current] : QRectF(rect()).center();
     std::optional<std::size_t> found;

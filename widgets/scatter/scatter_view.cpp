@@ -39,11 +39,11 @@ namespace {
 
 constexpr int scatterFrameMs = 16;
 constexpr std::size_t mostOnScreen = 200000;
-constexpr std::size_t mostAtOnce = 20000; ///< pairs that are correlated within a frame
+constexpr std::size_t mostAtOnce = 20000; ///< largest number of pairs that is correlated on the GUI thread
 
 enum Page { nothingOpen, nothingToCompare };
 
-/// [layers, heads] of a map by heads, KV groups or layers.
+/// Values of heads, KV groups or layers as [layers, heads]. Values of groups and layers are repeated for each head.
 Matrix byHead(const ModelSpec& spec, const Matrix& cells, Scope scope) {
     Matrix values(spec.layers.size(), static_cast<std::size_t>(spec.maxHeads()));
     for (std::size_t row = 0; row < spec.layers.size(); ++row)
@@ -54,7 +54,7 @@ Matrix byHead(const ModelSpec& spec, const Matrix& cells, Scope scope) {
     return values;
 }
 
-/// The metrics that a key needs.
+/// The metrics that must be measured for a key.
 std::vector<MetricRequest> requestsOf(const std::string& key) {
     return parseMetricRequests(parseResultKey(key).resultId);
 }
@@ -97,7 +97,7 @@ ScatterView::ScatterView(Document* document, JobRunner* jobs, Selection* selecti
     restore();
 }
 
-/// Shows the open model with the view settings kept in the session.
+/// Shows the open model with the view settings stored in the session.
 void ScatterView::restore() {
     const auto& view = m_document->session().view;
     const auto kept = [&](const char* name) {
@@ -127,7 +127,7 @@ void ScatterView::keep() {
     m_document->setView("scatter.map", trueOrFalse(m_map->isChecked()));
 }
 
-/// Until a choice is made: the first two metrics of heads that have values.
+/// If the user has chosen no metrics, chooses the first two head metrics that have values.
 void ScatterView::chooseUsual() {
     QStringList usual;
     QStringList later;
@@ -231,7 +231,7 @@ bool ScatterView::pairValues() {
     }
 }
 
-/// Many pairs are correlated in a job, for they take longer than a frame.
+/// Computes the rank correlation. If there are many pairs, this takes longer than a frame and runs in a job.
 void ScatterView::correlate() {
     if (m_pairs.x.values().size() <= mostAtOnce) {
         m_correlation = rankCorrelation(m_pairs.x.values(), m_pairs.y.values());
@@ -275,8 +275,8 @@ void ScatterView::showPoints() {
     m_shown = metricScatter(m_document->session().model, *m_x.result, *m_y.result, shown);
     m_line->setText(m_correlation ? QString::fromStdString(m_shown.note) : tr("Correlating ranks…"));
     Figure figure = m_shown;
-    figure.title.clear(); // the window names the model
-    figure.note.clear();  // stands in m_line
+    figure.title.clear(); // the window shows the model's name already
+    figure.note.clear();  // m_line shows the note
     m_plot->showFigure(std::move(figure), m_pairs.scope, m_document->spec());
     updateHoverText();
 }

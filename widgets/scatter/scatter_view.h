@@ -30,23 +30,23 @@ class ScaleCombo;
 class ScatterPlot;
 class Selection;
 
-/// A scatter of any metric against any other, with their rank correlation, or the map of their rank differences. Shows
-/// and changes the shared selection.
+/// A scatter of any metric against any other with their rank correlation, or the map of their rank differences. It
+/// shows and changes the selection that all views share.
 class ScatterView : public QWidget {
     Q_OBJECT
 
 public:
-    /// @param maskActions actions whose keys work in this view too
+    /// @param maskActions actions whose keyboard shortcuts work in this view too
     ScatterView(Document* document, JobRunner* jobs, Selection* selection, MaskActions* maskActions,
                 QWidget* parent = nullptr);
 
-    /// Heads that do not pass are drawn paler.
+    /// Sets the filter. Heads that do not pass it are drawn paler.
     void setFilter(const HeadFilter* filter);
-    /// The picture on screen with all points; without series or cells if nothing can be compared.
+    /// The picture on screen with all points. It has no series or cells if nothing can be compared.
     Figure currentFigure() const;
-    /// Keys of the results along x and y, measured or not (result_key.h).
+    /// Keys (result_key.h) of the results on the x and y axes. The results need not be measured.
     std::vector<std::string> keys() const;
-    /// Copying and saving, for the window's menus; they are also in the context menu.
+    /// Actions that copy and save the picture, for the window's menus. The context menu has them too.
     FigureActions* figureActions() const { return m_actions; }
     ScatterPlot* plot() const { return m_plot; }
     HeadsGrid* rankMap() const { return m_grid; }
@@ -55,22 +55,23 @@ public slots:
     void showMetrics(const QString& x, const QString& y);
     void showRankMap(bool shown);
     void selectAll();
-    /// Copies both values of the selected units as CSV.
+    /// Copies both values of each selected unit as CSV.
     void copyValues();
     void resetZoom();
 
 signals:
-    /// One line about the point under the pointer, or else the active one; empty if there is neither.
+    /// Emitted with one line about the point under the pointer, or about the active point if there is none; empty if
+    /// there is neither.
     void hoverText(const QString& text);
-    /// A head was double-clicked, or Enter was pressed on it.
+    /// Emitted when a head was double-clicked, or Enter was pressed on it.
     void opened(secateur::HeadId head);
-    /// A neuron or layer was double-clicked, or Enter was pressed on it.
+    /// Emitted when a neuron or layer was double-clicked, or Enter was pressed on it.
     void layerOpened(int layer);
     /// The user wants to copy the command of this figure, which needs the current mask in a file.
     void maskedFigureWanted(const std::string& figure);
     /// The user wants to copy the command that measures these results.
     void commandWanted(const std::vector<std::string>& keys);
-    /// A picture could not be saved.
+    /// Emitted when a picture could not be saved.
     void failed(const QString& message);
 
 protected:
@@ -86,22 +87,22 @@ private:
         std::optional<MetricResult> result{}; ///< the result on screen
     };
 
-    // scatter_view_build.cpp
+    // Defined in scatter_view_build.cpp.
     void build();
     void addAxis(QHBoxLayout& row, Axis& axis, const QString& label);
     void buildPages();
     void connectAll();
 
-    // scatter_view.cpp
+    // Defined in scatter_view.cpp.
     void restore();
     void keep();
     void chooseUsual();
     void swapAxes();
-    /// Key of the result to draw: the chosen one, or its difference while two measurements are compared.
+    /// Key of the result to draw: the chosen result, or a difference while two measurements are compared.
     std::string key(const Axis& axis) const;
-    /// Shows the current values, at once or when the view becomes visible.
+    /// Shows the current values now, or when the view becomes visible.
     void refresh();
-    /// Pairs the values of both metrics. If that is impossible, shows the reason and returns false.
+    /// Pairs the values of both metrics. If this is impossible, shows the reason and returns false.
     bool pairValues();
     void correlate();
     void showPoints();
@@ -112,9 +113,10 @@ private:
     std::string figureText() const;
     bool isMapShown() const;
 
-    // scatter_view_build.cpp
+    // Defined in scatter_view_build.cpp.
     void updateHoverText();
-    /// "L3.H1 · gate-norm per head = 3.21 · …". @param exact whether to give all digits, one value per line
+    /// A point as text: "L3.H1 · gate-norm per head = 3.21 · …". @param exact whether to show all digits, one value per
+    /// line
     QString describe(std::size_t point, bool exact) const;
     QString describe(HeadId head, bool exact) const;
     std::optional<QString> textUnder(bool exact) const;
@@ -140,8 +142,8 @@ private:
     QTimer* m_refresh;
     Figure m_shown; ///< the points on screen
     PairedResults m_pairs;
-    std::optional<RankCorrelation> m_correlation; ///< empty while it is computed
-    quint64 m_revision = 0;                       ///< number of changes of the values
+    std::optional<RankCorrelation> m_correlation; ///< empty while it is being computed
+    quint64 m_revision = 0;                       ///< number of changes of the values so far
     bool m_isStale = true;                        ///< whether the values changed while the view was invisible
     quint64 m_correlating = 0;                    ///< job that correlates; 0 = none
 };

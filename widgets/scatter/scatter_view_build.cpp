@@ -78,7 +78,7 @@ void ScatterView::addAxis(QHBoxLayout& row, Axis& axis, const QString& label) {
     text->setBuddy(axis.metric);
     const QString name = QString(label).remove('&');
     axis.metric->setAccessibleName(tr("Metric along %1").arg(name.toLower()));
-    axis.metric->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // narrow windows too
+    axis.metric->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // for narrow windows
     axis.metric->setMinimumContentsLength(12);
     axis.metric->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     axis.metric->setMaximumWidth(fontMetrics().averageCharWidth() * 36);

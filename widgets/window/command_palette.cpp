@@ -27,7 +27,8 @@ bool startsWord(const QString& text, qsizetype position) {
     return position == 0 || !text[position - 1].isLetterOrNumber();
 }
 
-/// Matches the letters greedily from `from` on.
+/// Score of a match that begins at `from` and takes the first possible position of each letter; empty if there is no
+/// match.
 std::optional<int> scoreFrom(const QString& typed, const QString& text, qsizetype from) {
     int score = 0;
     qsizetype previous = -2;
@@ -45,8 +46,8 @@ std::optional<int> scoreFrom(const QString& typed, const QString& text, qsizetyp
     return score;
 }
 
-/// Numbers below a limit that begin with these digits: for "3", 3, then 30 to 39, 300 to 399 and so on. No digits =
-/// all.
+/// Numbers below a limit that begin with these digits. For "3": 3, then 30 to 39, then 300 to 399 and so on. If there
+/// are no digits, all numbers.
 std::vector<int> numbersFrom(const QString& digits, int limit) {
     std::vector<int> numbers;
     if (digits.isEmpty()) {
@@ -64,9 +65,9 @@ std::vector<int> numbersFrom(const QString& digits, int limit) {
     return numbers;
 }
 
-/// Commands that match, best first.
+/// The commands that match the typed text, best match first.
 std::vector<Command> matching(const std::vector<Command>& commands, const QString& typed) {
-    std::vector<std::pair<int, std::size_t>> found; // what sorts first, index
+    std::vector<std::pair<int, std::size_t>> found; // negated score and index in `commands`
     for (std::size_t i = 0; i < commands.size(); ++i)
         if (const auto score = fuzzyScore(typed, commands[i].title))
             found.emplace_back(-*score, i);
@@ -90,7 +91,7 @@ std::optional<int> fuzzyScore(const QString& typed, const QString& text) {
             continue;
         const auto score = scoreFrom(wanted, text, from);
         if (!score)
-            break; // later starts have even fewer letters left
+            break; // if one start has no match, later starts have none either
         best = std::max(best.value_or(0), *score);
     }
     if (best && text.compare(wanted, Qt::CaseInsensitive) == 0)
@@ -118,7 +119,7 @@ std::vector<std::variant<HeadId, LayerPlace>> placesFor(const QString& typed, co
     };
     const std::vector<int> layers = numbersFrom(layerDigits, spec.layerCount());
     if (asksForHead) {
-        // The layer is complete once a head was typed: "L1.H2" does not match L12.H2.
+        // If a head was typed, the layer's number is complete: "L1.H2" does not match L12.H2.
         for (const int layer : layers)
             if (layerDigits.isEmpty() || layer == layerDigits.toInt())
                 addHeads(layer);
@@ -242,7 +243,7 @@ void CommandPalette::runCurrent() {
     const QListWidgetItem* item = m_list->currentItem();
     if (!item)
         return;
-    const auto run = m_commands[item->data(indexRole).toULongLong()].run; // a copy: it may open the palette again
+    const auto run = m_commands[item->data(indexRole).toULongLong()].run; // a copy, as it may open the palette again
     hide();
     parentWidget()->setFocus();
     run();

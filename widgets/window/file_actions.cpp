@@ -34,7 +34,7 @@ QString countOf(int count, const char* thing) {
     return QString::fromStdString(secateur::counted(static_cast<std::uint64_t>(count), thing));
 }
 
-/// Opens a file dialog that does not block the window, in the folder of the last one.
+/// Opens a file dialog that does not block the window. It starts in the folder of the previous dialog.
 void choose(QWidget* parent, QFileDialog::AcceptMode mode, QFileDialog::FileMode files, const QString& title,
             const QString& filter, const QString& suggestion, std::function<void(const QString&)> chosen) {
     auto* dialog = new QFileDialog(parent, title, QSettings().value("folder").toString(), filter);

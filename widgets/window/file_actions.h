@@ -19,13 +19,14 @@ class MaskOpening;
 class MessageBar;
 struct Leftover;
 
-/// Opens and saves files: file dialogs, recent files, recovery of changes of an earlier run, and the question before
-/// unsaved changes are lost. Dialogs do not block, and remember the folder.
+/// Opens and saves files: file dialogs, recent files, recovery of unsaved changes of an earlier run, and the question
+/// before unsaved changes are lost. Dialogs do not block the window, and they start in the folder of the previous
+/// dialog.
 class FileActions : public QObject {
     Q_OBJECT
 
 public:
-    /// @param messages bar in which recovery is offered
+    /// @param messages the bar in which recovery is offered
     FileActions(QMainWindow* window, Document* document, MessageBar* messages);
 
     /// Opens a model or session; if there are unsaved changes, asks first. Opens a mask of the open model as a new mask.
@@ -33,7 +34,7 @@ public:
     void chooseModel();
     void chooseModelFolder();
     void chooseSession();
-    /// Chooses the checkpoint of an open session without one.
+    /// Asks for the checkpoint of an open session whose checkpoint was not found.
     void locateModel();
     /// The path of a dropped folder, model, session or mask; empty for anything else. Goes by the name: nothing is read.
     QString openablePath(const QMimeData* data) const;
@@ -44,21 +45,22 @@ public:
     void openMask();
     void saveMaskAs();
     void exportModel();
-    /// Asks where to write the mask file of a command. @param chosen called with the path
+    /// Asks where to write the mask file that a command needs. @param chosen called with the path
     void chooseCommandMask(const QString& name, std::function<void(const QString& path)> chosen);
 
-    /// Whether the window may close now. If not, asks the user, and closes it when changes are saved or discarded.
+    /// Whether the window may close now. If not, asks the user, and closes the window after changes were saved or
+    /// discarded.
     bool mayClose();
 
 signals:
-    /// @param path empty = unsaved masks of an earlier run
+    /// Emitted when a file is being opened. @param path the file; empty = unsaved masks of an earlier run are opened
     void opening(const QString& path);
     void failed(const QString& message);
 
 private:
     void offerLeftovers(MessageBar* messages);
     void recover(const Leftover& leftover);
-    /// Offers to save unsaved changes before an action; then calls `next`, unless the user cancels.
+    /// Offers to save unsaved changes before an action, and then calls `next`, unless the user cancels.
     void askToSave(const QString& action, std::function<void()> next);
     /// Saves; if the masks were changed meanwhile, asks again before `next` is called.
     void saveBefore(const QString& action, std::function<void()> next);

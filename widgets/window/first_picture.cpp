@@ -15,7 +15,7 @@ namespace secateur {
 
 namespace {
 
-/// The view takes up a result with its next frame.
+/// Interval in milliseconds of looking for a complete result: one frame, after which the view shows it.
 constexpr int pollMs = 17;
 
 /// Whether every layer with full attention has values.
@@ -59,7 +59,7 @@ void FirstPicture::awaitPaint() {
 bool FirstPicture::eventFilter(QObject*, QEvent* event) {
     if (event->type() != QEvent::Paint || m_resultId.isEmpty())
         return false;
-    // All widgets of the window are painted in one go, from the same event: this comes after it.
+    // All widgets of the window are painted within the same event. The timer fires after this event.
     QTimer::singleShot(0, this, [this, id = std::exchange(m_resultId, {})] { emit shown(id); });
     for (QWidget* widget : m_view->findChildren<QWidget*>())
         widget->removeEventFilter(this);

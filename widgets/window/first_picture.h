@@ -10,7 +10,8 @@ namespace secateur {
 class Document;
 class HeadsView;
 
-/// Reports when the heads' picture is first complete on screen, to measure how long a launch takes.
+/// Reports when the picture of the heads is complete on screen for the first time. The program then logs
+/// the time since its launch.
 class FirstPicture : public QObject {
     Q_OBJECT
 
@@ -18,7 +19,7 @@ public:
     FirstPicture(const Document* document, HeadsView* view, QObject* parent = nullptr);
 
 signals:
-    /// @param resultId of the picture
+    /// Emitted when the picture was painted. @param resultId the result in the picture
     void shown(const QString& resultId);
 
 protected:

@@ -67,7 +67,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, const QSize& room, Q
     setAcceptDrops(true);
     setDockNestingEnabled(true);
     applyTheme(QSettings().value("theme", "system").toString());
-    // Connected before any view: cells of the old model may not exist in the new one.
+    // Connected before any view, because heads of the previous model may not exist in the new one.
     connect(document, &Document::opened, m_selection, [this] {
         m_selection->hover({});
         m_selection->clear();
@@ -252,7 +252,7 @@ std::vector<Command> MainWindow::commands() const {
     return m_commands->offered();
 }
 
-/// Selects the shown measurement in the list of metrics.
+/// Selects the measurement on screen in the list of metrics.
 void MainWindow::followPicture() {
     m_panels->metrics()->follow(m_views->mainKey());
     m_document->comparison()->setSubject(m_views->mainKey().toStdString());

@@ -26,7 +26,7 @@ class ViewTabs;
 class WindowCommands;
 struct ExtraChoice;
 
-/// The main window. Connects its parts: the views in the centre, the panels around them, files and menus.
+/// The main window. It connects the views in the centre, the panels around them, the files and the menus.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 
@@ -38,13 +38,13 @@ public:
 
     /// Opens a model or session; if there are unsaved changes, asks first. Opens a mask of the open model as a new mask.
     void open(const QString& path);
-    /// @param id as in ViewTabs::showTab()
+    /// Shows a tab. @param id see ViewTabs::showTab()
     void showTab(const QString& id);
-    /// Shows a measurement in the view of its scope. @param key in the form that parseResultKey() reads
+    /// Shows a measurement in the view for its scope. @param key in the form that parseResultKey() reads
     void showResult(const QString& key);
-    /// Selects one head and shows it.
+    /// Selects a head and shows it.
     void goTo(HeadId head);
-    /// Opens the filter with these conditions.
+    /// Opens the filter bar with these conditions.
     void filterHeads(const QString& conditions);
     /// Shows an error until it is dismissed, and logs it.
     void fail(const QString& message);
@@ -52,9 +52,9 @@ public:
     void setTheme(const QString& id);
     HeadsView* headsView() const;
     LogPanel* log() const;
-    /// Chooses the extra measurements that follow the loss of each mask.
+    /// Chooses the extra measurements that are made after the loss of each mask.
     void measureAlso(const ExtraChoice& choice);
-    /// All commands that the palette offers now.
+    /// All commands that the palette offers at the moment.
     std::vector<Command> commands() const;
 
 protected:

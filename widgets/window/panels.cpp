@@ -28,7 +28,7 @@ namespace secateur {
 
 namespace {
 
-/// The most frequent kind of layer, to describe a model in a few lines.
+/// The most frequent layer of a model, which describes the model in a few lines.
 const LayerSpec& typicalLayer(const ModelSpec& spec) {
     const auto count = [&](const LayerSpec& layer) { return std::ranges::count(spec.layers, layer); };
     return *std::ranges::max_element(spec.layers, {}, count);
@@ -42,7 +42,7 @@ bool isRagged(const ModelSpec& spec) {
     });
 }
 
-/// A line each: layers and heads; shared layers; widths; head size and vocabulary.
+/// Four lines: numbers of layers and heads; shared layers; widths; head size and vocabulary.
 QStringList shapeLines(const ModelSpec& spec) {
     if (spec.layers.empty())
         return {ModelCardPanel::tr("no layers")};
@@ -143,7 +143,7 @@ void ModelCardPanel::resizeEvent(QResizeEvent* event) {
     keepRoom();
 }
 
-/// A dock ignores the height that wrapped lines need, and would cut them off.
+/// Sets the minimum height that wrapped lines need. A dock ignores this height otherwise and clips the lines.
 void ModelCardPanel::keepRoom() {
     setMinimumHeight(layout()->heightForWidth(width()));
 }
@@ -160,7 +160,7 @@ void ModelCardPanel::refresh() {
         return;
     }
     const ModelCard& card = m_document->session().model;
-    // Lets long names wrap after hyphens and dots.
+    // Allows line breaks after hyphens and dots of long names.
     m_name->setText(QString::fromStdString(card.name)
                         .replace('-', QStringLiteral("-\u200b"))
                         .replace('.', QStringLiteral(".\u200b")));
@@ -226,7 +226,7 @@ void Panels::tabifyBehind(QDockWidget* evaluations, Document* document, LiveEval
     m_window->tabifyDockWidget(evaluations, continuation);
     m_window->tabifyDockWidget(continuation, m_jobsDock);
     m_window->tabifyDockWidget(m_jobsDock, log);
-    for (QDockWidget* dock : {m_jobsDock, log, continuation}) // the status bar says what is being worked on
+    for (QDockWidget* dock : {m_jobsDock, log, continuation}) // the status bar shows running jobs
         dock->hide();
     connect(live->extra(), &ExtraEvaluation::changed, continuation,
             [this, continuation, document, live, isShown = false]() mutable {

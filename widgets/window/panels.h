@@ -23,7 +23,7 @@ class MaskPanel;
 class MetricList;
 class Selection;
 
-/// Shows facts about the open model: structure, sizes, warnings. Reads no weights.
+/// Shows facts about the open model: structure, sizes and warnings. It reads no weights.
 class ModelCardPanel : public QWidget {
     Q_OBJECT
 
@@ -47,7 +47,7 @@ private:
     QPushButton* m_locate;
 };
 
-/// The docks around the views. Their layout is kept in the settings.
+/// The docks around the views. The settings store their layout.
 class Panels : public QObject {
     Q_OBJECT
 
@@ -65,15 +65,15 @@ public:
     JobsPanel* jobs() const { return m_jobs; }
     LogPanel* log() const { return m_log; }
 
-    // Each shows a dock and raises it.
+    // Each function shows a dock and raises it.
     void showMetrics();
     void showJobs();
-    /// Shows or hides all docks, which are hidden on the welcome page.
+    /// Shows or hides all docks. They are hidden while the welcome page is shown.
     void setShown(bool shown);
 
     void saveLayout() const;
     void restoreLayout();
-    /// Restores the layout of the first launch.
+    /// Restores the layout that the docks have at the first launch.
     void resetLayout();
 
 private:
@@ -93,7 +93,7 @@ private:
     QDockWidget* m_metricsDock = nullptr;
     QDockWidget* m_jobsDock = nullptr;
     QByteArray m_defaultLayout;
-    QByteArray m_hiddenLayout; ///< the layout while the panels are hidden; empty while they are shown
+    QByteArray m_hiddenLayout; ///< the layout before the docks were hidden; empty while they are shown
 };
 
 } // namespace secateur

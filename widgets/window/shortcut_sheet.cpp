@@ -126,7 +126,7 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     for (const QAction* action : actions) {
         QStringList keys;
         if (action->shortcutContext() == Qt::WidgetShortcut)
-            continue; // listed with its view
+            continue; // the shortcut is listed with the view that it works in
         for (const QKeySequence& sequence : action->shortcuts())
             keys << sequence.toString(QKeySequence::NativeText);
         if (!keys.isEmpty())

@@ -7,12 +7,12 @@ class QAction;
 
 namespace secateur {
 
-/// Lists all shortcuts: those of actions, then mouse and keyboard in each view.
+/// Lists all shortcuts: first those of actions, then mouse and keyboard actions in each view.
 class ShortcutSheet : public QDialog {
     Q_OBJECT
 
 public:
-    /// @param actions of which those with a shortcut are listed
+    /// @param actions actions to list; those without a shortcut are left out
     ShortcutSheet(const QList<QAction*>& actions, QWidget* parent);
 };
 

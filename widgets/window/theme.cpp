@@ -44,12 +44,13 @@ QPalette paletteFrom(const Colours& colours) {
 }
 
 bool platformIsDark() {
-    QApplication::setPalette(QPalette()); // the platform's own
+    QApplication::setPalette(QPalette()); // the palette of the platform
     const QPalette platform = QApplication::palette();
     return platform.color(QPalette::Window).lightness() < platform.color(QPalette::WindowText).lightness();
 }
 
-/// Fusion draws the frame of a check box darker than the window, which is invisible on a dark one.
+/// A style that corrects Fusion in one point: Fusion draws the frame of a check box darker than the window, which is
+/// invisible in a dark theme.
 class Style : public QProxyStyle {
 public:
     Style()

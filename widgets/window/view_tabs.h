@@ -22,7 +22,7 @@ class NeuronsView;
 class ScatterView;
 class Selection;
 
-/// The views of the open model, one on each tab. Menu actions apply to the view that is shown.
+/// The views of the open model, one in each tab. Menu actions apply to the view on screen.
 class ViewTabs : public QTabWidget {
     Q_OBJECT
 
@@ -33,23 +33,23 @@ public:
     LayersView* layers() const { return m_layers; }
     AttentionView* attention() const { return m_attention; }
 
-    /// @param id "heads", "layers", "attention", "sheet" (attention of all heads), "scatter", "gradients" or "neurons"
-    /// (opens the selected layer)
+    /// Shows a tab. @param id "heads", "layers", "attention", "sheet" (attention of all heads), "scatter", "gradients"
+    /// or "neurons" (which opens the selected layer)
     void showTab(const QString& id);
-    /// Shows a measurement in the view of its scope. @param key in the form that parseResultKey() reads
+    /// Shows a measurement in the view for its scope. @param key in the form that parseResultKey() reads
     void showResult(const QString& key);
-    /// Adds a measurement to the layers view if that is shown and can show it; otherwise like showResult().
+    /// Adds a measurement to the layers view if this view is on screen and can show it. Otherwise like showResult().
     void addResult(const QString& key);
-    /// Selects one head and shows it in the heads view.
+    /// Selects a head and shows it in the heads view.
     void goTo(HeadId head);
-    /// Selects one head and shows it in the current view, if that shows heads.
+    /// Selects a head and shows it in the current view, if this view shows heads.
     void showHead(HeadId head);
-    /// Selects the heads of a layer.
+    /// Selects all heads of a layer.
     void showLayer(int layer);
 
-    /// Keys of the measurements in the current view.
+    /// Keys of the measurements that the current view shows.
     std::vector<std::string> shownKeys() const;
-    /// Key of the measurement in the current view; empty for views with several.
+    /// Key of the measurement in the current view; empty if the view shows several.
     QString mainKey() const;
     FigureActions* figureActions() const;
     void copyValues();
@@ -57,7 +57,7 @@ public:
     void selectAll();
 
 signals:
-    /// The line about the cell under the pointer in the current view.
+    /// Emitted with the line about the cell under the pointer in the current view.
     void hoverText(const QString& text);
     void commandWanted(const std::vector<std::string>& keys);
     /// The user wants to copy the command of this figure, which needs the current mask in a file.

@@ -30,7 +30,7 @@ constexpr auto recentKey = "recent";
 constexpr auto recentModelsKey = "recent.models"; ///< name of the model by path
 constexpr qsizetype mostRecent = 10;
 constexpr qsizetype mostListed = 6;
-constexpr int mostCachedRows = 7; ///< before they scroll
+constexpr int mostCachedRows = 7; ///< maximum number of visible rows
 constexpr int pathRole = DetailDelegate::detailRole + 1;
 
 QLabel* label(const QString& text, double scale, bool muted) {
@@ -157,7 +157,7 @@ QLayout* WelcomePage::makeCachedList() {
     cached->addWidget(m_cachedTitle);
     auto* middle = new QHBoxLayout;
     middle->addStretch();
-    middle->addWidget(m_cached, 100); // takes all width up to its maximum
+    middle->addWidget(m_cached, 100); // the list takes all width up to its maximum
     middle->addStretch();
     cached->addLayout(middle);
     return cached;
@@ -177,7 +177,7 @@ void WelcomePage::showCached(const std::vector<CachedModel>& models) {
         item->setToolTip(tr("%1\nfetched %2").arg(homely(path), day));
         item->setData(Qt::AccessibleTextRole, tr("%1, %2").arg(item->text(), size));
         if (path == current || m_cached->count() == 1)
-            m_cached->setCurrentItem(item, QItemSelectionModel::NoUpdate); // where the keys start; not selected
+            m_cached->setCurrentItem(item, QItemSelectionModel::NoUpdate); // arrow keys start here
     }
     const int rows = std::min(m_cached->count(), mostCachedRows);
     m_cached->setFixedHeight(rows * (fontMetrics().height() * 3 / 2));
@@ -185,7 +185,7 @@ void WelcomePage::showCached(const std::vector<CachedModel>& models) {
     m_cached->setVisible(rows > 0);
 }
 
-/// A click may count as an activation too; by then this page is hidden.
+/// Opens the model of a list item. A click may emit two signals; the page is hidden at the second.
 void WelcomePage::openItem(const QListWidgetItem* item) {
     if (isVisible())
         emit openWanted(item->data(pathRole).toString());
@@ -235,7 +235,7 @@ void CentralPages::announce(const QString& text) {
 
 void CentralPages::refresh() {
     m_welcome->refresh();
-    // Later, from the event loop: a launch with a model on the command line opens that first.
+    // Delayed until the event loop runs, because a model on the command line is opened first.
     QTimer::singleShot(0, this, [this] {
         if (!m_document->files()->isOpening())
             m_cache->start();

@@ -20,7 +20,8 @@ namespace secateur {
 
 class Document;
 
-/// Files that were opened last, newest first, kept in the settings. Files that no longer exist are left out.
+/// The files that were opened last, newest first. They are stored in the settings. Files that no longer exist are left
+/// out.
 QStringList recentFiles();
 /// Those with a model of this name.
 QStringList recentFilesOf(const QString& model);
@@ -28,7 +29,7 @@ QStringList recentFilesOf(const QString& model);
 void rememberRecentFile(const QString& path, const QString& model);
 void forgetRecentFiles();
 
-/// Looks for models in the Hugging Face cache on a separate thread, so that a slow disk delays neither the window nor
+/// Searches the Hugging Face cache for models on a separate thread, so that a slow disk delays neither the window nor
 /// the jobs.
 class CacheSearch : public QObject {
     Q_OBJECT
@@ -36,16 +37,16 @@ class CacheSearch : public QObject {
 public:
     using Search = std::function<std::vector<CachedModel>(const Progress&)>;
 
-    /// @param search runs on the separate thread; empty = finds nothing
+    /// @param search called on the separate thread; an empty function finds nothing
     explicit CacheSearch(Search search, QObject* parent = nullptr);
 
     /// Starts a search unless one is running.
     void start();
-    /// Models of the last search, newest first.
+    /// The models that the last search found, newest first.
     const std::vector<CachedModel>& models() const { return m_models; }
 
 signals:
-    /// A search has ended.
+    /// Emitted when a search has ended.
     void found();
 
 private:
@@ -54,7 +55,7 @@ private:
     JobRunner m_runner;
 };
 
-/// Shown while nothing is open: buttons, recent files and cached models to open.
+/// The page that is shown while nothing is open, with buttons, recent files and cached models to open.
 class WelcomePage : public QWidget {
     Q_OBJECT
 
@@ -89,9 +90,9 @@ class CentralPages : public QStackedWidget {
 public:
     CentralPages(Document* document, QWidget* views);
 
-    /// The text that is shown while something is being opened.
+    /// Sets the text that is shown while something is being opened.
     void announce(const QString& text);
-    /// Shows the page of the current state, and looks for cached models unless something is being opened.
+    /// Shows the page for the current state. Searches for cached models unless something is being opened.
     void refresh();
     const std::vector<CachedModel>& cachedModels() const { return m_cache->models(); }
 

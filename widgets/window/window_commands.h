@@ -29,7 +29,7 @@ class ShortcutSheet;
 class ViewTabs;
 class WindowSearch;
 
-/// The parts of the window that the menus act on.
+/// The parts of the window that menu actions use.
 struct WindowParts {
     QMainWindow* window;
     Document* document;
@@ -43,18 +43,19 @@ struct WindowParts {
     WindowSearch* search;
 };
 
-/// Builds the menus with their shortcuts, and enables their actions. Stores the theme, which is chosen in a menu.
+/// Builds the menus with their shortcuts, and enables and disables their actions. Also stores the theme, which a menu
+/// chooses.
 class WindowCommands : public QObject {
     Q_OBJECT
 
 public:
     explicit WindowCommands(const WindowParts& parts);
 
-    /// All commands that the palette offers now.
+    /// All commands that the palette offers at the moment.
     std::vector<Command> offered() const;
-    /// Sets the theme for this run only; the settings do not change.
+    /// Sets the theme for this run only. The settings do not change.
     void setTheme(const QString& id);
-    /// Applies the platform's colours if that theme is chosen.
+    /// Applies the platform's light or dark colours if the theme `system` is chosen.
     void followPlatformTheme();
 
 private:
@@ -83,7 +84,7 @@ private:
 
     WindowParts m_parts;
     QList<QAction*> m_actions;                                         ///< actions of all menus
-    std::vector<std::pair<QAction*, std::function<bool()>>> m_enabled; ///< actions, and whether each is enabled
+    std::vector<std::pair<QAction*, std::function<bool()>>> m_enabled; ///< actions and whether each is enabled now
     QActionGroup* m_themes = nullptr;
     ManualWindow* m_manual = nullptr;
     ShortcutSheet* m_sheet = nullptr;

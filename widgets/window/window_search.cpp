@@ -21,9 +21,9 @@ namespace secateur {
 
 namespace {
 
-/// Metrics whose id or title matches, best first; of equal matches, measured ones first.
+/// Metrics whose id or title matches, best match first. Of equally good matches, measured ones come first.
 std::vector<KnownResult> metricsFor(const QString& typed, const Document& document) {
-    std::vector<std::pair<int, KnownResult>> found; // what sorts first
+    std::vector<std::pair<int, KnownResult>> found; // sort key and result
     for (const KnownResult& known : knownResults(document)) {
         const auto byId = fuzzyScore(typed, known.key);
         const auto byTitle = fuzzyScore(typed, metricTitle(known.request));
@@ -109,7 +109,7 @@ std::vector<Command> WindowSearch::findable(const QString& typed) const {
     return found;
 }
 
-/// A metric that is not measured is selected in the list of metrics, where it can be measured.
+/// Shows a metric. A metric that is not measured is only selected in the list of metrics, where it can be measured.
 void WindowSearch::showMetric(const QString& key) const {
     if (m_document->measurements()->result(key.toStdString())) {
         m_views->addResult(key);

@@ -17,16 +17,16 @@ class FileActions;
 class Panels;
 class ViewTabs;
 
-/// Contents of the palette: commands of the menus, cached models, metrics, heads and layers.
+/// Entries of the command palette: commands of the menus, cached models, metrics, heads and layers.
 class WindowSearch : public QObject {
     Q_OBJECT
 
 public:
-    /// @param window that the palette covers
+    /// @param window the widget that the palette covers
     WindowSearch(QWidget* window, Document* document, FileActions* files, ViewTabs* views, Panels* panels,
                  CentralPages* pages);
 
-    /// All commands that are enabled now. @param actions of the menus
+    /// All commands that are enabled at the moment. @param actions actions of the menus
     std::vector<Command> commands(const QList<QAction*>& actions) const;
     void openPalette(const QList<QAction*>& actions);
     /// Opens the palette with heads, layers and metrics only.
