@@ -216,7 +216,7 @@ private slots:
                                                       parts.at("mlp").get<double>() + parts.at("rest").get<double>())));
         const Outcome shown = run(options + QStringList{"--progress", "json"});
         QVERIFY2(shown.toldRisingProgress(), qPrintable(shown.error));
-        for (const char* words : {"4 tokens after a 3-token prompt, batch 1, float32: 2 runs after 1 of warm-up",
+        for (const char* words : {"generate 4 tokens after a 3-token prompt, 2 runs after 1 of warm-up, batch 1",
                                   "\ndense ", "\ncut.json ", "speed-up", "attention"})
             QVERIFY2(shown.out.contains(words), shown.out);
 
