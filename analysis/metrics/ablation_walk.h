@@ -15,7 +15,7 @@
 
 namespace secateur {
 
-// Include this header in sources only, because it includes ATen.
+// For sources only: includes ATen.
 
 /// Computes the losses of sequences: for decoders at each next token, for classifiers at the label.
 class SequenceLosses {

@@ -18,7 +18,7 @@
 
 namespace secateur {
 
-// The sums of gradient metrics over backward passes. Include this header in sources only, because it includes ATen.
+// The sums of gradient metrics over backward passes. For sources only: includes ATen.
 
 /// Sums over rows, for each head. F = scalar of the row, n = number of its targets, v = gradient of F with respect to
 /// the head's gate.

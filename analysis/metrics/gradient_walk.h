@@ -13,7 +13,7 @@
 
 namespace secateur {
 
-// Include this header in sources only, because it includes ATen.
+// For sources only: includes ATen.
 
 PaddedBatches batchesOf(const Model& model, const BatchRule& rule, const GradientRun& run);
 

@@ -16,8 +16,7 @@
 
 namespace secateur {
 
-// The sums of forward metrics over the tokens of a layer. Include this header in sources only, because it includes
-// ATen.
+// The sums of forward metrics over the tokens of a layer. For sources only: includes ATen.
 
 /// Sums over the tokens, or sequences, of a layer. x = input, a = attention update, z = output. A vector of length 0
 /// has no direction: its cosines count as 0.5.

@@ -11,7 +11,7 @@
 
 namespace secateur {
 
-/// The value at a tap and its gradient. Include it in sources only, because it includes ATen.
+/// The value at a tap and its gradient. For sources only: includes ATen.
 struct TapGradient {
     at::Tensor value;    ///< in the shape that Tap documents
     at::Tensor gradient; ///< in the same shape; undefined if the output does not depend on the tap

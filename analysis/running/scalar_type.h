@@ -6,7 +6,7 @@
 
 namespace secateur {
 
-/// The scalar type of tensors for a ComputeType. Include it in sources only, because it includes ATen.
+/// The scalar type of tensors for a ComputeType. For sources only: includes ATen.
 inline at::ScalarType scalarTypeOf(ComputeType type) {
     switch (type) {
     case ComputeType::bfloat16:

@@ -17,8 +17,7 @@ int commonLayers(const PruningMask& one, const PruningMask& other);
 /// Caches the inputs X_l of layers for each batch: under the dense model, and under the mask of the batch's latest run.
 /// A run under another mask resumes at the first layer that differs. X_l can be reused if the masks are equal in all
 /// layers below l. Masks are compared directly, without digests. Streams are float32, so that a resumed run gives the
-/// results of a full run. X_0, the embedding, is not stored, because it costs little. Include it in sources only,
-/// because it includes ATen.
+/// results of a full run. X_0, the embedding, is not stored, because it costs little. For sources only: includes ATen.
 class StreamCache {
 public:
     using Mask = std::shared_ptr<const PruningMask>;
@@ -63,7 +62,7 @@ private:
 
 /// Streams that a backward walk stores for the next walk over the same batches. If the mask changed from some layer on,
 /// the streams below this layer are still valid, and the forward pass resumes there. The backward pass covers all
-/// layers, because all gradients change. Include it in sources only, because it includes ATen.
+/// layers, because all gradients change. For sources only: includes ATen.
 struct BackwardTrace {
     explicit BackwardTrace(std::size_t batches)
         : streams(batches)

@@ -5,7 +5,7 @@
 namespace secateur {
 
 /// Passes attention probabilities to the observer, a few heads and queries at a time. The map of all heads is never in
-/// memory as a whole. Include it in sources only, because it includes ATen.
+/// memory as a whole. For sources only: includes ATen.
 /// @param queries [rows, heads, positions, headDim], rotated @param keys [rows, kvHeads, capacity, headDim], rotated
 void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
                    TapObserver& observer);

@@ -10,8 +10,8 @@
 
 namespace secateur {
 
-/// Runner::backwardEach for a stream [tokens, hidden]. Only backward.cpp and gradient_math.cpp use autograd. Include it
-/// in sources only, because it includes ATen.
+/// Runner::backwardEach for a stream [tokens, hidden]. Only backward.cpp and gradient_math.cpp use autograd.
+/// For sources only: includes ATen.
 /// @param input input of a layer whose weights are for the backward pass (EnginePlan::gradientLayer)
 void backwardLayer(const LayerMath& math, const AttentionInput& input, const at::Tensor& x,
                    std::span<const OutputGradient> outputs, const Runner::BackwardSink& sink);

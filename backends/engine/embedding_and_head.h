@@ -6,7 +6,7 @@
 namespace secateur {
 
 /// The first residual stream of a batch, [tokens, hidden] float32: the sum of token, position and type embeddings, with
-/// the norm and projection of the model. Include it in sources only, because it includes ATen.
+/// the norm and projection of the model. For sources only: includes ATen.
 /// @throws Error for tokens, types and positions that the model does not have
 at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const LayerMath& math, const Batch& batch,
                       const at::Device& device);
@@ -14,7 +14,7 @@ at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const
 /// Checks that the sizes of a batch agree. @throws Error if not
 void checkBatch(const Batch& batch);
 
-/// The output head: LM head, pooler and classifier. Include it in sources only, because it includes ATen.
+/// The output head: LM head, pooler and classifier. For sources only: includes ATen.
 class OutputHead {
 public:
     /// The arguments must outlive this object.

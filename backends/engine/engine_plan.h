@@ -67,8 +67,7 @@ private:
     std::map<std::string, std::shared_ptr<Slot>> m_slots;
 };
 
-/// The engine's implementation of Plan. Its weights are made when they are needed. Include it in sources only, because
-/// it includes ATen.
+/// The engine's implementation of Plan. Its weights are made when they are needed. For sources only: includes ATen.
 class EnginePlan : public Plan {
 public:
     /// @param model, store must outlive this object

@@ -14,7 +14,7 @@
 namespace secateur {
 
 /// Observes the taps of one layer during its run. The layer continues with the tensors that were observed, so that
-/// autograd can compute gradients with respect to them. Include it in sources only, because it includes ATen.
+/// autograd can compute gradients with respect to them. For sources only: includes ATen.
 class TapObserver {
 public:
     virtual ~TapObserver() = default;

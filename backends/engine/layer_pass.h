@@ -12,7 +12,7 @@
 namespace secateur {
 
 /// Runs one layer of any architecture on a batch (see The layer in resources/manual/architecture.md). Streams are
-/// [tokens, hidden]. Include it in sources only, because it includes ATen.
+/// [tokens, hidden]. For sources only: includes ATen.
 class LayerPass {
 public:
     /// The arguments must outlive this object.
@@ -44,13 +44,13 @@ private:
     TapObserver& m_observer;
 };
 
-/// Runner::runVariants for streams [tokens, hidden]. Include it in sources only, because it includes ATen.
+/// Runner::runVariants for streams [tokens, hidden]. For sources only: includes ATen.
 /// @param input input of the plan's own layer
 void runLayerVariants(const EnginePlan& plan, int layer, const LayerMath& math, const AttentionInput& input,
                       const at::Tensor& x, std::span<const LayerMask> variants, const Runner::VariantSink& sink);
 
-/// The rotary tables of a model, which are extended when longer ones are needed. Thread-safe. Include it in sources
-/// only, because it includes ATen.
+/// The rotary tables of a model, which are extended when longer ones are needed. Thread-safe.
+/// For sources only: includes ATen.
 class RotaryCache {
 public:
     /// A table of at least `positions` positions.
@@ -61,7 +61,7 @@ private:
     mutable std::vector<std::pair<RotarySpec, RotaryTable>> m_tables;
 };
 
-/// The engine's KV cache. Include it in sources only, because it includes ATen.
+/// The engine's KV cache. For sources only: includes ATen.
 class EngineCache : public KvCache {
 public:
     /// @param only index of the only layer to cache; none = all layers

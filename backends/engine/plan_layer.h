@@ -12,7 +12,7 @@
 
 namespace secateur {
 
-/// The weights of a norm. Include it in sources only, because it includes ATen.
+/// The weights of a norm. For sources only: includes ATen.
 struct Norm {
     NormKind kind = NormKind::rms;
     double epsilon = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Include this header in sources only, because it includes the JSON library.
+// For sources only: includes the JSON library.
 
 #include "analysis/evaluation/evaluation.h"
 #include "analysis/evaluation/latency.h"

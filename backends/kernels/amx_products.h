@@ -14,8 +14,7 @@
 
 namespace secateur::amx {
 
-// Matrix products on AMX tiles (amx_tiles.h), on all threads. Include this header in sources only, because it includes
-// ATen.
+// Matrix products on AMX tiles (amx_tiles.h), on all threads. For sources only: includes ATen.
 
 /// whole / part, rounded up.
 constexpr std::int64_t parts(std::int64_t whole, std::int64_t part) {

@@ -8,8 +8,8 @@ namespace secateur {
 
 // The vector-Jacobian products of the loops of a layer (layer_loops.h), in float32. They map the gradient of a loop's
 // output to the gradient of its input. Each one, except that of attention, reads memory once. Tensors are contiguous
-// unless stated otherwise. The caller allocates results. Results do not depend on the number of threads. Include this
-// header in sources only, because it includes ATen.
+// unless stated otherwise. The caller allocates results. Results do not depend on the number of threads.
+// For sources only: includes ATen.
 
 /// The backward pass of normRows().
 /// @param x [rows, width] input of the norm @param gradient gradient of its output, [rows, width]

@@ -12,8 +12,7 @@
 
 namespace secateur::onednn {
 
-// ATen's tensors as oneDNN memory, and products by oneDNN. Include this header in sources only, because it includes
-// both libraries.
+// ATen's tensors as oneDNN memory, and products by oneDNN. For sources only: includes both libraries.
 
 dnnl::engine& engine();
 dnnl::memory::data_type typeOf(const at::Tensor& tensor); ///< bfloat16, else float32

@@ -9,7 +9,7 @@
 
 namespace secateur {
 
-// Loops over all threads of the runtime. Include this header in sources only, because it includes ATen.
+// Loops over all threads of the runtime. For sources only: includes ATen.
 
 /// Calls body(task, scratch) for each task, in any order. Each thread has scratch memory for `floats` float32 numbers.
 template <typename Body>
