@@ -111,8 +111,8 @@ QStringList neededBy(const QString& command) {
         return {"--prompt"};
     if (command.contains(" merge "))
         return {"--out"};
-    if (command.contains(" ENCODER --mask"))
-        return {"--mask"};
+    if (command.contains(" ENCODER --")) // an encoder has no perplexity
+        return {"--mask", "--task"};
     return {};
 }
 

@@ -308,6 +308,7 @@ private slots:
     void whatCameFurtherStays() {
         Session session = evaluatedSession();
         Evaluation stopped = session.evaluations[2];
+        stopped.pooled.reset(); // only the text was run again
         QVERIFY(!stopped.text->isComplete());
         stopped.text = drawnRun(TextProtocol::tokenPpl, 22, 2);
         add(session, stopped);

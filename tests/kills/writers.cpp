@@ -123,7 +123,7 @@ const std::vector<Writer>& writers() {
         {"figure-svg", 2,
          [](const std::string& folder, int generation) {
              const QString path = QString::fromStdString(folder + "/work.svg");
-             writeAside(path, QByteArray(100'000, static_cast<char>('a' + generation)));
+             writeAside(path, "<svg>" + QByteArray(100'000, static_cast<char>('a' + generation)));
          },
          [](const std::string&) {}},
         {"export-safetensors", 2,

@@ -83,13 +83,13 @@ inline QByteArray wordTokenizer() {
     QFile text(SECATEUR_SOURCE_DIR "/resources/texts/calibration.txt");
     if (!text.open(QIODevice::ReadOnly))
         throw std::runtime_error("cannot read the built-in text");
-    nlohmann::json vocabulary{{"<unknown>", 0}};
+    nlohmann::json vocabulary{{"<unknown>", 0}, {"</s>", 1}};
     for (const QByteArray& word : text.readAll().simplified().split(' '))
         if (vocabulary.size() < DrawnShape::vocab && !vocabulary.contains(word.toStdString()))
             vocabulary[word.toStdString()] = vocabulary.size();
     const nlohmann::json tokenizer{
         {"version", "1.0"},
-        {"added_tokens", nlohmann::json::array()},
+        {"added_tokens", {{{"id", 1}, {"content", "</s>"}, {"special", true}}}},
         {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
         {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "<unknown>"}}}};
     return QByteArray::fromStdString(tokenizer.dump());
@@ -123,6 +123,7 @@ inline void writeDrawnFolder(const Scratch& scratch, const QString& name, const 
     const QByteArray text = QByteArray::fromStdString(header.dump());
     scratch.write(name + "/model.safetensors", little<quint64>(static_cast<quint64>(text.size())) + text + data);
     scratch.write(name + "/tokenizer.json", wordTokenizer());
+    scratch.write(name + "/tokenizer_config.json", R"({"eos_token": "</s>"})");
 }
 
 inline QByteArrayList drawnGgufPairs(const DrawnShape& shape) {

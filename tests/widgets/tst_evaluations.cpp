@@ -236,11 +236,10 @@ void TestEvaluations::aReopenedSessionTakesItsOwnSize() {
     QCOMPARE(bench.live.choice().text.rules.window, 256);
     bench.cut({0, 3});
     bench.finish();
-    QCOMPARE(bench.asked.last(), 3000);
+    QVERIFY(bench.asked.contains(3000) && !bench.asked.contains(8192));
     // A model that is opened later has its own size again.
     bench.document.files()->open(test::data().filePath("forward/llama-mha"));
-    QTRY_VERIFY(bench.asked.size() > 1);
-    QCOMPARE(bench.asked.last(), 8192);
+    QTRY_VERIFY(bench.asked.contains(8192));
     QCOMPARE(bench.live.choice().text.rules.window, 512);
 }
 
