@@ -107,9 +107,9 @@ EvaluationPoints pointsOf(const Session& session, const PriceList& prices, const
         if (isOnOtherWindows(stored, latest, isSameText))
             addOther(points, place, *parameters, evaluation, isAbsolute);
         else if (isSameText)
-            addPoint(isDense                          ? points.dense
+            addPoint(isDense                         ? points.dense
                      : stored.mask.digest == current ? points.now
-                                                      : points.masks,
+                                                     : points.masks,
                      place, *parameters, evaluation, isAbsolute);
     }
     return points;

@@ -76,7 +76,7 @@ struct Figure {
     Matrix cells;      ///< heat map: the values, whatever the scale; row 0 is drawn at the top
     ColourScale scale; ///< heat map, shades; its kind is not `automatic`
     bool rowBars = false; ///< heat map: a bar beside each row, of its mean or of the shares of the classes
-    std::optional<PruningMask> mask{}; ///< heat map of heads or KV groups, series, bands: the mask whose cuts are marked
+    std::optional<PruningMask> mask{}; ///< heat map of heads, series, bands: the mask whose cuts are marked
     std::vector<FigureSeries> series;
     std::vector<double> edges; ///< histogram: edges of the bins along x, one more than counts
     std::string unit;          ///< scatter: name of the units, "head"; empty = layers

@@ -211,8 +211,7 @@ Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
     if (!read.map)
         throw Error("has no attention map: it is cut", headName(id.layer, id.head));
     const MapPyramid map(std::move(read.map->values), read.map->tokens);
-    return attentionFigure(inputs.model->card().name, id, map, inputs.prompt.labels,
-                           coloursOf(options, scalesOfAxes));
+    return attentionFigure(inputs.model->card().name, id, map, inputs.prompt.labels, coloursOf(options, scalesOfAxes));
 }
 
 /// Parses a head: "9.7" is layer 9, head 7. Empty for an empty text. @throws UsageError

@@ -102,9 +102,7 @@ double valueAtPercentile(std::span<const double> values, double percent) {
     const std::vector<double> sorted = sortedFinite(values);
     const auto count = static_cast<double>(sorted.size());
     const auto below = static_cast<std::size_t>(std::clamp(std::floor(percent / 100 * count + 0.5), 0.0, count));
-    return below == 0               ? -infinite
-           : below == sorted.size() ? infinite
-                                    : std::midpoint(sorted[below - 1], sorted[below]);
+    return below == 0 ? -infinite : below == sorted.size() ? infinite : std::midpoint(sorted[below - 1], sorted[below]);
 }
 
 double percentUpTo(std::span<const double> values, double value) {

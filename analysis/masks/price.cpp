@@ -154,8 +154,8 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
     const bool linear = parts.attention == AttentionKind::linear;
     const bool scores = parts.attention == AttentionKind::full && parts.heads > 0;
     const auto hasPart = [&](PricedPart part) { return sizes[part].elements > 0; };
-    const bool hasAttention = linear || parts.heads > 0 ||
-                              (parts.attention != AttentionKind::none && hasPart(PricedPart::outputBias));
+    const bool hasAttention =
+        linear || parts.heads > 0 || (parts.attention != AttentionKind::none && hasPart(PricedPart::outputBias));
     const bool hasMlp = parts.neurons > 0 || (parts.mlp && hasPart(PricedPart::downBias));
     const bool normsSum = place == NormPlace::after;
     Size left;

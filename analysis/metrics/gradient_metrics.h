@@ -21,7 +21,7 @@ std::span<const MetricInfo> gradientMetrics();
 
 /// How sequences are put into batches.
 struct BatchRule {
-    int rows = 0; ///< sequences of a batch, in order; 0 = by similar length, as many as batchTokens allow
+    int rows = 0;            ///< sequences of a batch, in order; 0 = by similar length, as many as batchTokens allow
     bool mergesRows = false; ///< whether one scalar of the whole batch is differentiated instead of one of each row
 
     bool operator==(const BatchRule&) const = default;

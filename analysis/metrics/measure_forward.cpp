@@ -5,10 +5,10 @@
 #include "analysis/metrics/attention_metrics.h"
 #include "analysis/metrics/layer_sums.h"
 #include "analysis/model/kernels.h"
-#include "analysis/running/runner.h"
 #include "analysis/running/layer_observer.h"
 #include "analysis/running/not_finite.h"
 #include "analysis/running/padded_batches.h"
+#include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>
 
@@ -367,8 +367,8 @@ private:
     }
 
     /// @param isDefined whether the layer's input was finite
-    static void place(const std::vector<double>& values, const std::vector<std::size_t>& columns,
-                      std::span<double> row, bool isDefined) {
+    static void place(const std::vector<double>& values, const std::vector<std::size_t>& columns, std::span<double> row,
+                      bool isDefined) {
         for (std::size_t i = 0; i < std::min(values.size(), columns.size()); ++i)
             row[columns[i]] =
                 isDefined && std::isfinite(values[i]) ? values[i] : std::numeric_limits<double>::quiet_NaN();

@@ -20,9 +20,10 @@ bool isFinite(const at::Tensor& values);
 
 /// Where the numbers of a run stop being finite.
 struct NotFinite {
-    /// Names the embedding, the layer or the output head, and the weights there that hold NaN or infinite numbers, as in
-    /// "the output of layer 3 is the first that is not finite: model.safetensors: model.layers.3.mlp.up_proj.weight holds
-    /// 1 NaN and 0 infinite numbers". Empty if all outputs of layers and the weights of the output head are finite.
+    /// Names the embedding, the layer or the output head, and the weights there that hold NaN or infinite numbers, as
+    /// in "the output of layer 3 is the first that is not finite: model.safetensors: model.layers.3.mlp.up_proj.weight
+    /// holds 1 NaN and 0 infinite numbers". Empty if all outputs of layers and the weights of the output head are
+    /// finite.
     std::string text = {};
     int layer = 0; ///< the first whose output is not finite; -1 = the embedding; the number of layers = none
 };

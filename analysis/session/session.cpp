@@ -110,9 +110,8 @@ bool canJoin(const Evaluation& row, const Evaluation& more) {
     const bool timesAgree = !isTimed(row) || !isTimed(more) ||
                             (row.timedAgainst.digest == more.timedAgainst.digest && !(row.latency && more.latency));
     return row.mask.digest == more.mask.digest && isSameWay(row, more) && !(row.text && more.text) &&
-           !(row.pooled && more.pooled) &&
-           std::ranges::none_of(more.tasks, hasName) && timesAgree && !shareAny(row.prefills, more.prefills) &&
-           !shareAny(row.continuations, more.continuations);
+           !(row.pooled && more.pooled) && std::ranges::none_of(more.tasks, hasName) && timesAgree &&
+           !shareAny(row.prefills, more.prefills) && !shareAny(row.continuations, more.continuations);
 }
 
 void joinRow(Evaluation& row, Evaluation more) {

@@ -1,5 +1,5 @@
-// Checks the limit of the address space (ulimit -v) before any library is initialised. OpenBLAS maps buffers of 128 MB when
-// it is loaded, and one for each thread that it starts. If it cannot, it tries again for ever.
+// Checks the limit of the address space (ulimit -v) before any library is initialised. OpenBLAS maps buffers of 128 MB
+// when it is loaded, and one for each thread that it starts. If it cannot, it tries again for ever.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -19,9 +19,9 @@ namespace secateur {
 namespace {
 
 constexpr std::size_t megabyte = 1 << 20;
-constexpr std::size_t ofLibraries = (2 * 128 + 80) * megabyte;  ///< two buffers, and what other libraries allocate
-constexpr std::size_t ofThread = (128 + 8) * megabyte;          ///< buffer and stack
-constexpr std::size_t mostThreads = 64;                         ///< of OpenBLAS
+constexpr std::size_t ofLibraries = (2 * 128 + 80) * megabyte; ///< two buffers, and what other libraries allocate
+constexpr std::size_t ofThread = (128 + 8) * megabyte;         ///< buffer and stack
+constexpr std::size_t mostThreads = 64;                        ///< of OpenBLAS
 
 /// Address space that the libraries need while they are loaded.
 std::size_t neededSpace() {

@@ -359,10 +359,9 @@ void printEnds(const MetricResult& result) {
             lines.push_back(textOf(rows[i]));
     }
     const std::string unit = info.unit.empty() ? "" : fmt::format(" ({})", info.unit);
-    print(Table({{std::string(name(info.scope))},
-                 {std::string(info.title) + unit, Align::point},
-                 {"error", Align::point}},
-                lines));
+    print(Table(
+        {{std::string(name(info.scope))}, {std::string(info.title) + unit, Align::point}, {"error", Align::point}},
+        lines));
     if (rows.size() > lowest + highest)
         print("{} units in all: --json lists them, --out keeps them for `plot`\n", rows.size());
 }

@@ -264,12 +264,9 @@ Table priceTable(const Price& price, bool hasModel) {
     const auto bytes = [](auto number) { return shortBytes(static_cast<double>(number)); };
     const auto operations = [](double number) { return shortCount(number); };
     Rows<5> rows{
-        row("heads", price.heads, count),
-        row("KV heads", price.kvHeads, count),
-        row("neurons", price.neurons, count),
-        row("attention sublayers", price.attention, count),
-        row("MLPs", price.mlps, count),
-        row("blocks", price.blocks, count),
+        row("heads", price.heads, count),     row("KV heads", price.kvHeads, count),
+        row("neurons", price.neurons, count), row("attention sublayers", price.attention, count),
+        row("MLPs", price.mlps, count),       row("blocks", price.blocks, count),
     };
     if (hasModel) {
         rows.push_back(row("parameters", price.parameters, count));

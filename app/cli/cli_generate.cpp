@@ -70,8 +70,7 @@ void generateVerb(const GenerateArguments& arguments, const Console& console) {
     print("\n");
     printNotes(ready.warnings);
     if (continuation.end == TextEnd::contextFull)
-        printNote("the text ends because the model's context of {} tokens is full",
-                  ready.model->spec().context);
+        printNote("the text ends because the model's context of {} tokens is full", ready.model->spec().context);
 }
 
 } // namespace

@@ -219,14 +219,14 @@ std::vector<std::string> taskCells(const Evaluation& evaluation) {
 std::array<std::string, 9> row(const Session& session, const Evaluation& stored) {
     const Evaluation evaluation = compared(session, stored);
     std::array<std::string, 9> cells{evaluation.mask.name.empty() ? "dense" : evaluation.mask.name,
-                                   "",
-                                   "",
-                                   "",
-                                   "",
-                                   "",
-                                   evaluation.dtype,
-                                   join(taskCells(evaluation), ", "),
-                                   ""};
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     "",
+                                     evaluation.dtype,
+                                     join(taskCells(evaluation), ", "),
+                                     ""};
     if (const auto& text = evaluation.text) {
         const Perplexity& run = text->perplexity;
         const std::string all = text->isComplete() ? "" : fmt::format(" of {}", grouped(text->windows));
@@ -277,8 +277,8 @@ void showVerb(const SessionArguments& arguments, const Console& console) {
         printJson(sessionJson(session));
         return;
     }
-    print("{}: {} ({}), {}, made {}\n", arguments.paths.front(), session.model.name,
-          session.model.spec.architecture, session.model.fingerprint, session.created);
+    print("{}: {} ({}), {}, made {}\n", arguments.paths.front(), session.model.name, session.model.spec.architecture,
+          session.model.fingerprint, session.created);
     printResults(session);
     printMasks(session);
     printEvaluations(session);

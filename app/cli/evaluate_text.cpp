@@ -109,9 +109,9 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation) {
     if (evaluation.predicted)
         print("predicted change of the loss: {}\n", sentence(*evaluation.predicted));
     if (byWords)
-        print("{} words, {} bytes: {} per byte, {} bits per byte\n",
-              grouped(static_cast<std::uint64_t>(run.words())), grouped(static_cast<std::uint64_t>(run.bytes())),
-              significant(run.bytePerplexity(), 6), significant(run.bitsPerByte(), 6));
+        print("{} words, {} bytes: {} per byte, {} bits per byte\n", grouped(static_cast<std::uint64_t>(run.words())),
+              grouped(static_cast<std::uint64_t>(run.bytes())), significant(run.bytePerplexity(), 6),
+              significant(run.bitsPerByte(), 6));
 }
 
 void printRuns(const std::vector<Evaluation>& runs) {
@@ -206,9 +206,8 @@ void printPooled(const PooledEvaluation& pooled, const Evaluation& evaluation) {
     const PooledDistance& distance = pooled.distance;
     print("{} on {}: {} tokens in {} {} of at most {}, {}\n",
           distance.hasPooler ? "Pooled output" : "Final state of the first token (no pooler)",
-          shownSource(pooled.source), grouped(static_cast<std::uint64_t>(distance.tokens)),
-          grouped(distance.sequences), distance.sequences == 1 ? "sequence" : "sequences", pooled.sequenceLength,
-          evaluation.dtype);
+          shownSource(pooled.source), grouped(static_cast<std::uint64_t>(distance.tokens)), grouped(distance.sequences),
+          distance.sequences == 1 ? "sequence" : "sequences", pooled.sequenceLength, evaluation.dtype);
     const auto shown = [](const MeanDistance& mean) { return withError(mean.value, mean.standardError); };
     print(Table({{}, {"relative distance", Align::point}, {"cosine distance", Align::point}},
                 Rows<3>{{fmt::format("{} to {}", shownMask(evaluation.mask), shownMask(pooled.reference)),

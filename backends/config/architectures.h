@@ -76,7 +76,7 @@ struct ArchitectureInfo {
     std::span<const std::string_view> modelTypes = {}; ///< values of model_type in config.json
     std::span<const std::string_view> ggufNames = {};  ///< values of general.architecture in GGUF
     ConfigKeys keys = {};
-    ConfigKeyLists configKeys = {};                ///< none for an architecture without a config.json
+    ConfigKeyLists configKeys = {}; ///< none for an architecture without a config.json
     GgufKeyLists ggufKeys = decoderGgufKeys();
     ConfigDefaults defaults;
     NormKind norm = NormKind::rms;
@@ -94,7 +94,7 @@ struct ArchitectureInfo {
     std::span<const std::string_view> prefixes = {}; ///< candidates for "{prefix}"; tried on the embedding
     TensorPatterns hfTensors = {};
     std::span<const std::string_view> unused = {}; ///< tensors that are not weights; '*' at an end stands for any text
-    bool ggufPairsRotaryRows = false; ///< whether GGUF stores the rows of a rotary pair together
+    bool ggufPairsRotaryRows = false;              ///< whether GGUF stores the rows of a rotary pair together
     bool ggufAddsOneToNorms = false;  ///< whether GGUF stores norm weights as 1 + w
 };
 

@@ -49,10 +49,9 @@ constexpr KnownKeys commonKeys{commonRead, commonHarmless, commonUnsupported};
 
 // --- decoders with rotary positions ---
 
-constexpr auto rotaryRead =
-    keyNames("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
-             "head_dim", "max_position_embeddings", "tie_word_embeddings", "rope_theta", "rope_scaling",
-             "rope_parameters");
+constexpr auto rotaryRead = keyNames("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+                                     "num_key_value_heads", "head_dim", "max_position_embeddings",
+                                     "tie_word_embeddings", "rope_theta", "rope_scaling", "rope_parameters");
 
 constexpr auto rotaryHarmless = keyNames("attention_dropout", "max_sequence_length");
 
@@ -79,9 +78,9 @@ constexpr auto qwen3Read = keyNames("rms_norm_eps", "hidden_act", "sliding_windo
 constexpr auto gemma2Read =
     keyNames("rms_norm_eps", "hidden_activation", "sliding_window", "layer_types", "attention_bias",
              "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping");
-constexpr auto gemma3Read = keyNames("rms_norm_eps", "hidden_activation", "sliding_window", "sliding_window_pattern",
-                                     "layer_types", "attention_bias", "query_pre_attn_scalar",
-                                     "final_logit_softcapping", "rope_local_base_freq");
+constexpr auto gemma3Read =
+    keyNames("rms_norm_eps", "hidden_activation", "sliding_window", "sliding_window_pattern", "layer_types",
+             "attention_bias", "query_pre_attn_scalar", "final_logit_softcapping", "rope_local_base_freq");
 constexpr auto phiRead = keyNames("layer_norm_eps", "hidden_act", "partial_rotary_factor");
 
 // Gemma's class takes hidden_activation. Files of Gemma 3 may have a softcap of the scores, which its class does not
@@ -103,9 +102,8 @@ constexpr auto gpt2Harmless = keyNames("n_ctx", "attn_pdrop", "embd_pdrop", "res
 constexpr auto encoderRead =
     keyNames("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings",
              "layer_norm_eps", "hidden_act", "type_vocab_size", "id2label", "num_labels", "pruned_heads");
-constexpr auto encoderHarmless =
-    keyNames("attention_probs_dropout_prob", "hidden_dropout_prob", "classifier_dropout", "classifier_dropout_prob",
-             "directionality", "pooler_*");
+constexpr auto encoderHarmless = keyNames("attention_probs_dropout_prob", "hidden_dropout_prob", "classifier_dropout",
+                                          "classifier_dropout_prob", "directionality", "pooler_*");
 constexpr std::array encoderUnsupported{unlessFalse("is_decoder", "encoders used as decoders are not supported")};
 
 constexpr KnownKeys encoderKeys{encoderRead, encoderHarmless, encoderUnsupported};
@@ -128,9 +126,9 @@ constexpr auto multimodalRead = keyNames("text_config");
 constexpr auto multimodalHarmless =
     keyNames("vision_config", "mm_tokens_per_image", "boi_token_index", "eoi_token_index", "image_token_index",
              "boi_token_id", "eoi_token_id", "image_token_id");
-constexpr std::array multimodalUnsupported{
-    UnsupportedKey{"tie_word_embeddings", "true", "multimodal checkpoints with an LM head of their own are not "
-                                                  "supported"}};
+constexpr std::array multimodalUnsupported{UnsupportedKey{"tie_word_embeddings", "true",
+                                                          "multimodal checkpoints with an LM head of their own are not "
+                                                          "supported"}};
 
 // --- GGUF ---
 

@@ -21,8 +21,7 @@ std::int64_t leastRunBytes(const Model& model, ComputeType type) {
     for (int index = 0; index < spec.layerCount(); ++index)
         layer = std::max(layer, expectedBytes(spec, index, dense.layer(index), type));
     const bool isFloat = type == ComputeType::float32;
-    const std::int64_t headNumbers =
-        model.has(-1, WeightName::lmHead) ? std::int64_t{spec.vocab} * spec.hidden : 0;
+    const std::int64_t headNumbers = model.has(-1, WeightName::lmHead) ? std::int64_t{spec.vocab} * spec.hidden : 0;
     const std::int64_t head = headNumbers * (isFloat ? 4 : 2);
     const bool isStoredSo = model.card().dtype == (isFloat ? "F32" : "BF16");
     const std::int64_t copy = isStoredSo ? 0 : std::max(headNumbers * 4, isFloat ? layer : 2 * layer);

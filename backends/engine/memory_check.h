@@ -8,8 +8,8 @@ namespace secateur {
 
 class Model;
 
-/// Checks that each thread can multiply matrices: OpenBLAS maps a buffer for each thread that uses it, and if the limit of
-/// the address space does not allow that, it tries again for ever.
+/// Checks that each thread can multiply matrices: OpenBLAS maps a buffer for each thread that uses it, and if the limit
+/// of the address space does not allow that, it tries again for ever.
 /// @throws Error with the needed and the available address space
 void checkProducts(const Model& model);
 
@@ -18,7 +18,8 @@ void checkProducts(const Model& model);
 std::int64_t leastRunBytes(const Model& model, ComputeType type);
 
 /// Checks that a run has enough memory, before its weights are converted: a process that exceeds the limit of its
-/// control group is killed without a word. Includes checkProducts(). @throws Error with the needed and the available memory
+/// control group is killed without a word. Includes checkProducts(). @throws Error with the needed and the available
+/// memory
 void checkRunMemory(const Model& model, ComputeType type);
 
 } // namespace secateur

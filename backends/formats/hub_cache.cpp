@@ -1,8 +1,8 @@
 #include "backends/formats/hub_cache.h"
 
 #include "backends/base/mapped_file.h"
-#include "backends/formats/pytorch.h"
 #include "backends/formats/hf_weights.h"
+#include "backends/formats/pytorch.h"
 
 #include <algorithm>
 #include <array>

@@ -165,8 +165,8 @@ std::string inSafety(const MappedFile& file, const std::function<std::string()>&
     throw Error("is damaged: HDF5 cannot read all of it", {}, "Copy it again from its source");
 }
 
-/// Refuses a file that another program has open for writing. HDF5 locks such a file, whose bytes are incomplete until it
-/// is closed.
+/// Refuses a file that another program has open for writing. HDF5 locks such a file, whose bytes are incomplete until
+/// it is closed.
 void refuseOpenElsewhere(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() >= 0 && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)

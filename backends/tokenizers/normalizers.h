@@ -49,8 +49,8 @@ private:
     std::vector<Span> m_spans; ///< origin of each byte
 };
 
-/// Writes a new version of an aligned text, from its beginning to its end. All calls that add bytes throw GrowthError if
-/// the text becomes longer than growthLimit() allows for the given text.
+/// Writes a new version of an aligned text, from its beginning to its end. All calls that add bytes throw GrowthError
+/// if the text becomes longer than growthLimit() allows for the given text.
 class Rewriter {
 public:
     explicit Rewriter(AlignedText& text);

@@ -47,18 +47,23 @@ private slots:
             QByteArray content;
             FileKind kind;
         };
-        const std::array cases{Case{"a.mask.json", mask, FileKind::mask},    Case{"a.h5", session, FileKind::session},
-                               Case{"a.png", png, FileKind::png},            Case{"a.svg", svg, FileKind::svg},
-                               Case{"a.pdf", "%PDF-1.4", FileKind::pdf},     Case{"a.csv", csv, FileKind::csv},
-                               Case{"a.json", figure, FileKind::figureJson}, Case{"a.gguf", "GGUF...", FileKind::gguf},
+        const std::array cases{Case{"a.mask.json", mask, FileKind::mask},
+                               Case{"a.h5", session, FileKind::session},
+                               Case{"a.png", png, FileKind::png},
+                               Case{"a.svg", svg, FileKind::svg},
+                               Case{"a.pdf", "%PDF-1.4", FileKind::pdf},
+                               Case{"a.csv", csv, FileKind::csv},
+                               Case{"a.json", figure, FileKind::figureJson},
+                               Case{"a.gguf", "GGUF...", FileKind::gguf},
                                Case{"a.md", card, FileKind::exportCard}};
         for (const Case& old : cases)
             for (const Case& by : cases) {
                 const QString how = treated(old.name, old.content, by.kind);
                 const bool isHdf5 = old.kind == FileKind::session;
                 const char* other = isHdf5 || old.kind == FileKind::gguf ? "kept" : "forced";
-                QVERIFY2(how == (old.kind == by.kind ? "replaced" : other),
-                         qPrintable(QString("%1 by kind %2: %3").arg(old.name).arg(static_cast<int>(by.kind)).arg(how)));
+                QVERIFY2(
+                    how == (old.kind == by.kind ? "replaced" : other),
+                    qPrintable(QString("%1 by kind %2: %3").arg(old.name).arg(static_cast<int>(by.kind)).arg(how)));
             }
     }
 

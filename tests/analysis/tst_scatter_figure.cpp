@@ -1,7 +1,7 @@
+#include "analysis/base/usage_error.h"
 #include "analysis/figures/evaluation_figure.h"
 #include "analysis/figures/figure_table.h"
 #include "analysis/figures/scatter_figure.h"
-#include "analysis/base/usage_error.h"
 #include "tests/support/suite.h"
 
 #include <QTest>
@@ -83,7 +83,8 @@ Session scoredSession() {
         session.masks.push_back({layer == 0 ? "a" : "b", layer == 0 ? "sha256:a" : "sha256:b", record});
     }
     session.evaluations = {scoredOn("sha256:11", 11, 11, {}, 0), scoredOn("sha256:11", 11, 11, {"b", "sha256:b"}, 0.5),
-                           scoredOn("sha256:14", 14, 14, {}, 0), scoredOn("sha256:14", 14, 14, {"a", "sha256:a"}, 0.25)};
+                           scoredOn("sha256:14", 14, 14, {}, 0),
+                           scoredOn("sha256:14", 14, 14, {"a", "sha256:a"}, 0.25)};
     return session;
 }
 

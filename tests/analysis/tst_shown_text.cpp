@@ -43,7 +43,7 @@ private slots:
         QCOMPARE(shownLine("a\nb\tc\rd"), "a\\nb\\tc\\rd");
         QCOMPARE(shownLine("\x1b[2J\x07\x7f"), "\\u001b[2J\\u0007\\u007f");
         QCOMPARE(shownLine("a\0b"sv), "a\\u0000b");
-        QCOMPARE(shownLine("\u009b31m"), "\\u009b31m");         // C1: a terminal may read it as an escape sequence
+        QCOMPARE(shownLine("\u009b31m"), "\\u009b31m"); // C1: a terminal may read it as an escape sequence
         QCOMPARE(shownLine("safe\u202etxt.exe"), "safe\\u202etxt.exe"); // right to left
         QCOMPARE(shownLine("one\u2028two"), "one\\u2028two");
         QCOMPARE(shownText("a\n\tb\x1b[2J\n"), "a\n\tb\\u001b[2J\n");

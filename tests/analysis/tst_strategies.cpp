@@ -277,9 +277,8 @@ private slots:
     void wrongRequestsAreRefused_data() {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("expected");
-        QTest::newRow("unknown")
-            << "gatenorm"
-            << "Unknown strategy \"gatenorm\". Did you mean gate_norm?";
+        QTest::newRow("unknown") << "gatenorm"
+                                 << "Unknown strategy \"gatenorm\". Did you mean gate_norm?";
         QTest::newRow("another") << "magic"
                                  << "The known ones are gate_norm, gnorm_greedy, gnorm_inverse, random_head";
         QTest::newRow("option") << "gate_norm:fold=true"

@@ -94,8 +94,8 @@ private slots:
         // The three options have 1, 2 and 3 characters, and 6, 4 and 2 bytes.
         const AnsweredQuestion first = answer(1, 1, {-3, -4, -9});
         QCOMPARE(first.byTotal, std::size_t{0});
-        QCOMPARE(first.byCodePoints, std::size_t{1});                 // -3, -2 and -3 per character
-        QCOMPARE(first.byBytes, std::size_t{0});                      // -0.5, -1 and -4.5 per byte
+        QCOMPARE(first.byCodePoints, std::size_t{1}); // -3, -2 and -3 per character
+        QCOMPARE(first.byBytes, std::size_t{0});      // -0.5, -1 and -4.5 per byte
         // Of two equal options the one with the lower index.
         QCOMPARE(answer(1, 0, {-2, -1, -1}).byTotal, std::size_t{1});
         QCOMPARE(answer(1, 0, {-1, -2, -3}).byCodePoints, std::size_t{0});

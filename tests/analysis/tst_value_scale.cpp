@@ -72,8 +72,8 @@ class TestValueScale : public QObject {
 
 private slots:
     void namesAreReadBack() {
-        for (const ScaleKind kind : {ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::rank,
-                                     ScaleKind::withinLayer})
+        for (const ScaleKind kind :
+             {ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::rank, ScaleKind::withinLayer})
             QCOMPARE(scaleNamed(name(kind), ScaleKind::linear), kind);
         QCOMPARE(scaleNamed("cubic", ScaleKind::rank), ScaleKind::rank);
     }

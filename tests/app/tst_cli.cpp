@@ -136,12 +136,12 @@ private slots:
             << "Unknown strategy \"gate_nrom\". Did you mean gate_norm?";
         QTest::newRow("misspelt figure") << QStringList{"plot", model, "--figure", "head", "--out", "cat.csv"} << 2
                                          << "Unknown figure \"head\". Did you mean heads?";
-        QTest::newRow("misspelt target")
-            << QStringList{"export", model, "--mask", "m.json", "--as", "maskd", "--out", "x"} << 2
-            << "Unknown export target \"maskd\". Did you mean masked?";
-        QTest::newRow("target of later")
-            << QStringList{"export", model, "--mask", "m.json", "--as", "gguf", "--out", "x"} << 2
-            << "compact GGUF is not available yet";
+        QTest::newRow("misspelt target") << QStringList{"export", model,   "--mask", "m.json",
+                                                        "--as",   "maskd", "--out",  "x"}
+                                         << 2 << "Unknown export target \"maskd\". Did you mean masked?";
+        QTest::newRow("target of later") << QStringList{"export", model,  "--mask", "m.json",
+                                                        "--as",   "gguf", "--out",  "x"}
+                                         << 2 << "compact GGUF is not available yet";
         QTest::newRow("layer before all")
             << QStringList{"plot", model, "--figure", "neurons:layer=-2", "--out", "cat.csv"} << 2
             << "layer=-2: the model has layers 0 to 1; -1 shows all";

@@ -124,8 +124,8 @@ const QMap<QString, QStringList> dependents{{"--task", {"--format", "--limit", "
 
 /// Whether an option changes the form of what is printed. Commands without another one are run as text only.
 bool changesOutput(const QString& option) {
-    return !QStringList{"--out", "--limit", "--seed", "--temperature", "--top-p", "--max-tokens", "--split", "--width",
-                        "--window", "--seq-len"}
+    return !QStringList{"--out",        "--limit", "--seed",  "--temperature", "--top-p",
+                        "--max-tokens", "--split", "--width", "--window",      "--seq-len"}
                 .contains(option);
 }
 
@@ -216,22 +216,34 @@ public:
 
 private:
     void writeTexts() const {
-        const QByteArray page = " = Title = \n\n" + repeated(" The page has # words , and then more of them .", 24) + "\n\n";
+        const QByteArray page =
+            " = Title = \n\n" + repeated(" The page has # words , and then more of them .", 24) + "\n\n";
         for (const char* name : {"wiki.raw", "wiki.test.raw"})
             m_scratch.write(name, repeated(page, 4));
         m_scratch.write("sentences.txt", repeated("This is sentence # of them.\n", 8));
-        m_scratch.write("alpaca.jsonl", repeated(R"({"prompt": "Say #: ", "answers": ["#"]})" "\n", 4));
+        m_scratch.write("alpaca.jsonl", repeated(R"({"prompt": "Say #: ", "answers": ["#"]})"
+                                                 "\n",
+                                                 4));
         for (const char* name : {"sst2.jsonl", "sst2_validation.jsonl"})
-            m_scratch.write(name, repeated(R"({"sentence": "a film of # hours", "label": %})" "\n", 4));
-        m_scratch.write("arc.jsonl",
-                        repeated(R"({"question": "What is #?", "choices": {"text": ["one", "two"], "label": ["A", "B"]}, )"
-                                 R"("answerKey": "B"})" "\n", 4));
+            m_scratch.write(name, repeated(R"({"sentence": "a film of # hours", "label": %})"
+                                           "\n",
+                                           4));
+        m_scratch.write(
+            "arc.jsonl",
+            repeated(R"({"question": "What is #?", "choices": {"text": ["one", "two"], "label": ["A", "B"]}, )"
+                     R"("answerKey": "B"})"
+                     "\n",
+                     4));
         m_scratch.write("hellaswag_val.jsonl",
                         repeated(R"({"activity_label": "Sums", "ctx_a": "We add #", "ctx_b": "and", )"
-                                 R"("endings": ["one.", "two.", "three.", "four."], "label": "%"})" "\n", 4));
+                                 R"("endings": ["one.", "two.", "three.", "four."], "label": "%"})"
+                                 "\n",
+                                 4));
         for (const char* name : {"mmlu_test.jsonl", "mmlu_dev.jsonl"})
             m_scratch.write(name, repeated(R"({"subject": "sums", "question": "# and 1?", )"
-                                           R"("choices": ["1", "2", "3", "4"], "answer": %})" "\n", 6));
+                                           R"("choices": ["1", "2", "3", "4"], "answer": %})"
+                                           "\n",
+                                           6));
     }
 
     void writeMask(const QString& name, const QByteArray& layers, const QByteArray& architecture,

@@ -3,8 +3,8 @@
 // another. After each fault the target has its old or its new contents, no temporary file is left, and the error is one
 // sentence; the next write succeeds. A writer never renames a file whose bytes are not on the disk.
 //
-// Allocations fail in the writers of sessions, masks and CSV only: Qt, which writes pictures, and oneDNN, which multiplies
-// when an export is verified, end the process if one of theirs fails.
+// Allocations fail in the writers of sessions, masks and CSV only: Qt, which writes pictures, and oneDNN, which
+// multiplies when an export is verified, end the process if one of theirs fails.
 //
 // Each fault has a process of its own, forked from this one, so that a crash is seen.
 //
@@ -152,8 +152,8 @@ private:
         return filesIn(folder) == m_generations[0] ? QString() : "the next write fails";
     }
 
-    /// Writes the first generation again. A GGUF file that has lost its card is removed by hand first: nothing says that
-    /// an export wrote it, so the next export refuses to replace it.
+    /// Writes the first generation again. A GGUF file that has lost its card is removed by hand first: nothing says
+    /// that an export wrote it, so the next export refuses to replace it.
     void writeAgain(const QString& folder) const {
         const QString model = folder + "/exported.gguf";
         if (QFile::exists(model) && !QFile::exists(folder + "/exported.md")) {
@@ -232,9 +232,7 @@ private slots:
     void initTestCase();
     void filesAreWholeAfterAFaultOfTheDisk_data() { writersAndGenerations(); }
     void filesAreWholeAfterAFaultOfTheDisk();
-    void filesAreWholeAfterAFailedAllocation_data() {
-        writersAndGenerations({"session", "mask", "figure-csv"});
-    }
+    void filesAreWholeAfterAFailedAllocation_data() { writersAndGenerations({"session", "mask", "figure-csv"}); }
     void filesAreWholeAfterAFailedAllocation();
     void nothingTakesItsNameBeforeItIsOnTheDisk_data() { writersAndGenerations(); }
     void nothingTakesItsNameBeforeItIsOnTheDisk();
@@ -298,8 +296,8 @@ void TestFaults::filesAreWholeAfterAFailedAllocation() {
     const Generations files(writer);
     const auto endingOf = [&](const QTemporaryDir& folder, long number) {
         files.putInto(folder);
-        return inChild([number] { failAtAllocation(number); },
-                       writing(writer, folder.path().toStdString(), generation), stopFailingAllocations);
+        return inChild([number] { failAtAllocation(number); }, writing(writer, folder.path().toStdString(), generation),
+                       stopFailingAllocations);
     };
     const long all = endingOf(QTemporaryDir(), 0).calls;
     QVERIFY(all > 1);
@@ -310,8 +308,7 @@ void TestFaults::filesAreWholeAfterAFailedAllocation() {
         const QTemporaryDir folder;
         const Ending ending = endingOf(folder, number);
         const QString wrong = files.wrong(folder.path(), ending, generation, false);
-        QVERIFY2(wrong.isEmpty(),
-                 qPrintable(QString("allocation %1 of %2: %3").arg(number).arg(all).arg(wrong)));
+        QVERIFY2(wrong.isEmpty(), qPrintable(QString("allocation %1 of %2: %3").arg(number).arg(all).arg(wrong)));
     }
 }
 

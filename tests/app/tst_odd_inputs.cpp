@@ -1,5 +1,5 @@
-// secateur-cli on files, texts and limits that nobody wants: pipes, texts that are not UTF-8, weights that are not finite
-// or change during a run, little memory. Each is refused or said in one sentence, and no run hangs.
+// secateur-cli on files, texts and limits that nobody wants: pipes, texts that are not UTF-8, weights that are not
+// finite or change during a run, little memory. Each is refused or said in one sentence, and no run hangs.
 
 #ifndef Q_MOC_RUN
 #include "backends/engine/open_model.h"
@@ -106,8 +106,8 @@ private slots:
         row("measure", {"measure", m_model, "--metric", "block_influence", "--text", bad}, "bad.txt: 5");
         row("ablate", {"ablate", m_model, "--units", "attention", "--text", bad}, "bad.txt: 5");
         row("prune by a metric",
-            {"prune", m_model, "--strategy", "by_metric:metric=block_influence", "--budget", "1", "--text", bad, "--out",
-             file("new.mask.json")},
+            {"prune", m_model, "--strategy", "by_metric:metric=block_influence", "--budget", "1", "--text", bad,
+             "--out", file("new.mask.json")},
             "bad.txt: 5");
         row("evaluate", {"evaluate", m_model, "--text", bad}, "bad.txt: 5");
         row("evaluate a folder", {"evaluate", m_model, "--text", file("texts")}, "two.txt: 2");
@@ -125,16 +125,20 @@ private slots:
         const QStringList parts = place.split(": ");
         const Outcome outcome = run(arguments);
         QCOMPARE(outcome.status, 1);
-        const QString sentence = QString("%1: is not UTF-8: invalid byte at offset %2 (from 0)\n").arg(parts[0], parts[1]);
+        const QString sentence =
+            QString("%1: is not UTF-8: invalid byte at offset %2 (from 0)\n").arg(parts[0], parts[1]);
         QVERIFY2(outcome.error.endsWith(sentence) && isOneLine(outcome.error), qPrintable(outcome.error));
         QVERIFY(!QFile::exists(m_folder.path("new.mask.json")));
     }
 
     void promptsThatAreNotUtf8AreWrongUsage() {
         const char* const prompt = "\"$(printf 'a\\303\\244\\377')\"";
-        const auto said = [&](const char* verb) { return shell(QString("exec \"$CLI\" %1 %2").arg(verb, prompt), {m_model}); };
+        const auto said = [&](const char* verb) {
+            return shell(QString("exec \"$CLI\" %1 %2").arg(verb, prompt), {m_model});
+        };
         for (const auto& [verb, option] :
-             {std::pair{"generate \"$1\" --prompt", "--prompt"}, {"inspect \"$1\" --tokens", "--tokens"},
+             {std::pair{"generate \"$1\" --prompt", "--prompt"},
+              {"inspect \"$1\" --tokens", "--tokens"},
               {"plot \"$1\" --figure attention:layer=0:head=0 --out a.pdf --prompt", "--prompt"}}) {
             const Outcome outcome = said(verb);
             QCOMPARE(outcome.status, 2);
@@ -155,7 +159,8 @@ private slots:
         row("a text", {"measure", m_model, "--metric", "block_influence", "--text", pipe});
         row("a text to score", {"evaluate", m_model, "--text", pipe});
         row("a task", {"evaluate", m_model, "--task", pipe});
-        row("a mask", {"evaluate", m_model, "--text", SECATEUR_TEST_SOURCES "/perplexity/articles.raw", "--mask", pipe});
+        row("a mask",
+            {"evaluate", m_model, "--text", SECATEUR_TEST_SOURCES "/perplexity/articles.raw", "--mask", pipe});
         row("a mask to show", {"mask", "show", pipe});
         row("a session", {"session", "show", m_folder.path("pipe.h5")});
         row("a session of any name", {"session", "show", pipe});
@@ -167,7 +172,8 @@ private slots:
         QFETCH(QStringList, arguments);
         const Outcome outcome = shell("exec \"$CLI\" \"$@\"", arguments);
         QCOMPARE(outcome.status, 1);
-        QVERIFY2(outcome.error.contains("is not a regular file") && isOneLine(outcome.error), qPrintable(outcome.error));
+        QVERIFY2(outcome.error.contains("is not a regular file") && isOneLine(outcome.error),
+                 qPrintable(outcome.error));
     }
 
     void aSocketIsRefused() {

@@ -102,12 +102,12 @@ class TestOutput : public QObject {
 private slots:
     void tablesAlignTheirColumns() {
         const Rows<3> rows{{"a", "1.5", "x"}, {"bcd", "-10.25", "yy"}, {"é", "3", ""}};
-        QCOMPARE(Table({{"name"}, {"value", Align::point}, {"", Align::right}}, rows).text(),
-                 "name   value\n"
-                 "a       1.5    x\n"
-                 "bcd   -10.25  yy\n"
-                 "é       3\n");
-        QCOMPARE(Table({{}, {}}, Rows<2>{{"a", "b"}, {"cc", "d"}}).text(), "a   b\ncc  d\n"); // no titles, no title line
+        QCOMPARE(Table({{"name"}, {"value", Align::point}, {"", Align::right}}, rows).text(), "name   value\n"
+                                                                                              "a       1.5    x\n"
+                                                                                              "bcd   -10.25  yy\n"
+                                                                                              "é       3\n");
+        QCOMPARE(Table({{}, {}}, Rows<2>{{"a", "b"}, {"cc", "d"}}).text(),
+                 "a   b\ncc  d\n"); // no titles, no title line
         QCOMPARE(Table(2).text(), "\n\n");
         Table grown(2);
         for (int column = 0; column < 3; ++column)
@@ -119,7 +119,7 @@ private slots:
 
     void failedStreamsGiveStatusOne_data() {
         QTest::addColumn<QString>("command");
-        QTest::addColumn<QString>("out");   // part of what is still said
+        QTest::addColumn<QString>("out"); // part of what is still said
         QTest::addColumn<QString>("error");
         const QString good = "\"$CLI\" inspect " + model;
         const QString bad = "\"$CLI\" inspect /nonexistent";
@@ -143,7 +143,8 @@ private slots:
         row("version on full output", "\"$CLI\" --version >/dev/full", "", full);
         row("help of a verb on closed output", "\"$CLI\" measure --help >&-", "", closed);
         row("list on full output", "\"$CLI\" list metrics >/dev/full", "", full);
-        row("closed pipe", "(sleep 0.2; " + good + "; echo $? >&2) | true", "", "standard output cannot be written: Broken pipe\n1");
+        row("closed pipe", "(sleep 0.2; " + good + "; echo $? >&2) | true", "",
+            "standard output cannot be written: Broken pipe\n1");
     }
     void failedStreamsGiveStatusOne() {
         QFETCH(QString, command);
@@ -189,9 +190,9 @@ private slots:
         document["note"] = "a\x1b]0;title\x07 note\nof lines \u009b31m";
         scratch.write("m.json", QByteArray::fromStdString(document.dump()));
         for (const QStringList& arguments :
-             {QStringList{"inspect", folder}, QStringList{"inspect", folder, "--json"}, QStringList{"mask", "show", mask},
-              QStringList{"inspect", folder + "/no\x1b[2J"}, QStringList{"list", "\x1b[2J"},
-              QStringList{"inspect", folder, "--\x1b[2J"}, QStringList{"\x1b[2J"}}) {
+             {QStringList{"inspect", folder}, QStringList{"inspect", folder, "--json"},
+              QStringList{"mask", "show", mask}, QStringList{"inspect", folder + "/no\x1b[2J"},
+              QStringList{"list", "\x1b[2J"}, QStringList{"inspect", folder, "--\x1b[2J"}, QStringList{"\x1b[2J"}}) {
             const Outcome outcome = run(arguments);
             QVERIFY2(!hasControlCharacters(outcome.out), qPrintable(arguments.join(' ')));
             QVERIFY2(!hasControlCharacters(outcome.error.toUtf8()), qPrintable(outcome.error));
@@ -255,18 +256,21 @@ private slots:
         QVERIFY(contents(notes).contains("secateur_mask"));
 
         QVERIFY(QFile::link(scratch.path("nowhere"), scratch.path("link.json")));
-        QVERIFY(prune(scratch.path("link.json"), {"--force"}).error.contains("is a link to a file that does not exist"));
+        QVERIFY(
+            prune(scratch.path("link.json"), {"--force"}).error.contains("is a link to a file that does not exist"));
         QVERIFY(!QFile::exists(scratch.path("nowhere")));
     }
 
     void tablesInFoldersFollowTheRule() {
         const Scratch scratch;
         QVERIFY(QDir().mkdir(scratch.path("csv")));
-        const QStringList measure{"measure", model, "--metric", "gate_norm,gate_norm_head", "--csv", scratch.path("csv")};
+        const QStringList measure{"measure",          model, "--metric", "gate_norm,gate_norm_head", "--csv",
+                                  scratch.path("csv")};
         scratch.write("csv/gate_norm_head.csv", "of mine");
         const Outcome refused = run(measure);
         QCOMPARE(refused.status, 1);
-        QVERIFY2(refused.error.contains("gate_norm_head.csv: exists and is not a CSV table"), qPrintable(refused.error));
+        QVERIFY2(refused.error.contains("gate_norm_head.csv: exists and is not a CSV table"),
+                 qPrintable(refused.error));
         QCOMPARE(QDir(scratch.path("csv")).entryList(QDir::Files | QDir::Hidden), QStringList("gate_norm_head.csv"));
         QCOMPARE(run(measure + QStringList("--force")).status, 0);
         QCOMPARE(run(measure).status, 0);
@@ -275,7 +279,8 @@ private slots:
     void aFullDiskLeavesNoTable() {
         const Scratch scratch;
         const QString folder = scratch.path("csv");
-        // A limit on file sizes makes a write fail as a full disk does: gate_norm.csv fits, gate_norm_head.csv does not.
+        // A limit on file sizes makes a write fail as a full disk does: gate_norm.csv fits, gate_norm_head.csv does
+        // not.
         const Outcome outcome = runShell("trap '' XFSZ; ulimit -f 1; \"$CLI\" measure " SECATEUR_TEST_SOURCES
                                          "/mqa-f32-sharded --metric gate_norm,mag_sp_neuron --csv " +
                                          folder + " --out " + scratch.path("s.h5"));

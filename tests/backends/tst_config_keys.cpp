@@ -69,7 +69,7 @@ const std::map<std::string, std::vector<json>> otherValues{
     {"tie_word_embeddings", {true, false}},
     {"use_sliding_window", {false}},
 };
-const std::vector<json> otherNames{"relu", "gelu"};           ///< of activations
+const std::vector<json> otherNames{"relu", "gelu"};     ///< of activations
 const std::vector<json> otherNumbers{144, 36, 2, 0.25}; ///< sizes, counts, bases and shares
 
 const std::vector<json>& valuesFor(const std::string& key) {
@@ -231,9 +231,8 @@ private slots:
 
     /// transformers 5 stores Gemma 3's softcap of the scores and does not apply it.
     void gemma3DoesNotCapItsScores() {
-        const json config{{"model_type", "gemma3_text"},
-                          {"attn_logit_softcapping", 5.0},
-                          {"final_logit_softcapping", 2.0}};
+        const json config{
+            {"model_type", "gemma3_text"}, {"attn_logit_softcapping", 5.0}, {"final_logit_softcapping", 2.0}};
         QCOMPARE(described(config).spec.scoreSoftcap, 0.0);
         QCOMPARE(described(config).spec.logitSoftcap, 2.0);
         QCOMPARE(warningOf(config), QString());

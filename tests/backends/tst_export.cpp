@@ -503,8 +503,8 @@ private slots:
         const std::string what = "special_tokens_map.json is not copied: it is a link to ../secret.json, outside the "
                                  "model's folder";
         QVERIFY(std::ranges::find(made.warnings, what) != made.warnings.end());
-        QVERIFY(std::ranges::any_of(made.warnings,
-                                    [](const std::string& text) { return text.starts_with("README.md is not copied"); }));
+        QVERIFY(std::ranges::any_of(
+            made.warnings, [](const std::string& text) { return text.starts_with("README.md is not copied"); }));
     }
 
     void linksIntoTheBlobsOfItsRepositoryAreCopied() {

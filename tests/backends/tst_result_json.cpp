@@ -67,10 +67,10 @@ private slots:
     void inspectHasTheFieldsOfTheContract() {
         const Json card = Json::parse(inspectJson(raggedModel()));
         const std::vector<std::string> expected{
-            "path",      "format", "name",      "architecture",    "family",      "structure",
-            "layers",    "hidden", "heads",     "kv_heads",        "head_dim",    "ffn",
-            "attention", "window", "vocab",     "context",         "tied_embeddings", "tied_groups",
-            "parameters", "bytes", "dtype",     "tokenizer",       "fingerprint", "warnings"};
+            "path",       "format", "name",  "architecture", "family",          "structure",
+            "layers",     "hidden", "heads", "kv_heads",     "head_dim",        "ffn",
+            "attention",  "window", "vocab", "context",      "tied_embeddings", "tied_groups",
+            "parameters", "bytes",  "dtype", "tokenizer",    "fingerprint",     "warnings"};
         QCOMPARE(keys(card), expected);
         QCOMPARE(card["heads"], Json({3, 2, 0}));
         QCOMPARE(card["attention"], Json({"full", "full", "none"}));

@@ -199,7 +199,8 @@ private slots:
 
     void formatsAreAskedForByName() {
         QVERIFY_EXCEPTION_THROWN(taskFormat("boolqq"), UsageError);
-        QVERIFY(refusal({}, "{}", {.format = "x"}).startsWith("Unknown task format \"x\". The known ones are boolq, rte"));
+        QVERIFY(
+            refusal({}, "{}", {.format = "x"}).startsWith("Unknown task format \"x\". The known ones are boolq, rte"));
         std::set<std::string_view> ids;
         for (const TaskFormat& format : taskFormats())
             QVERIFY(ids.insert(format.id).second);

@@ -17,8 +17,8 @@
 // Runs offscreen unless QT_QPA_PLATFORM is set. Without --tokens the window chooses the length of the text. Without
 // --other the other model is the same one again.
 
-#include "analysis/masks/price.h"
 #include "analysis/evaluation/perplexity.h"
+#include "analysis/masks/price.h"
 #include "analysis/running/runner.h"
 #include "app/window/window_services.h"
 #include "tests/benchmarks/gui_timing.h"
@@ -28,13 +28,13 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
 #include "widgets/evaluations/live_evaluation.h"
+#include "widgets/evaluations/mask_prediction.h"
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/heads_threshold.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/neurons/neuron_threshold.h"
 #include "widgets/window/main_window.h"
-#include "widgets/evaluations/mask_prediction.h"
 
 #include <QApplication>
 #include <QCommandLineParser>

@@ -83,8 +83,7 @@ public:
         FirstPicture picture(&m_parts.document, m_parts.window.headsView());
         QObject::connect(&picture, &FirstPicture::shown, &picture, [&isShown] { isShown = true; });
         Watch watch;
-        QObject::connect(&m_parts.document, &Document::opened, &picture,
-                         [&] { opened = watch.took().seconds; });
+        QObject::connect(&m_parts.document, &Document::opened, &picture, [&] { opened = watch.took().seconds; });
         m_parts.window.open(model);
         if (answer(QMessageBox::Discard))
             watch = Watch();

@@ -108,8 +108,7 @@ void addCuts(Table& table) {
     table.layers("a head where there are none", R"({"layer":2,"heads_cut":[0]})",
                  one + "heads_cut: names head 0, but layer 2 has 0");
     table.layers("a head twice", R"({"layer":0,"heads_cut":[1,1]})", one + "heads_cut: names head 1 twice");
-    table.layers("a negative head", R"({"layer":0,"heads_cut":[-1]})",
-                 one + "heads_cut: " + ranges + "-1");
+    table.layers("a negative head", R"({"layer":0,"heads_cut":[-1]})", one + "heads_cut: " + ranges + "-1");
     table.layers("half a head", R"({"layer":0,"heads_cut":[0.5]})", one + "heads_cut: " + ranges + "0.5");
     table.layers("a range of too many heads", R"({"layer":1,"heads_cut":[[0,2]]})",
                  one + "heads_cut: names head 2, but layer 1 has 2");

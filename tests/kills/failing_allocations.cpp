@@ -42,7 +42,8 @@ void* operator new(std::size_t size) {
 
 void* operator new(std::size_t size, std::align_val_t alignment) {
     const auto multiple = static_cast<std::size_t>(alignment);
-    void* memory = secateur::test::fails() ? nullptr : std::aligned_alloc(multiple, (size + multiple - 1) / multiple * multiple);
+    void* memory =
+        secateur::test::fails() ? nullptr : std::aligned_alloc(multiple, (size + multiple - 1) / multiple * multiple);
     if (!memory)
         throw std::bad_alloc();
     return memory;

@@ -10,8 +10,8 @@
 
 #include <random>
 
-/// Writes small decoders with drawn weights, as a Hugging Face folder with a tokenizer of words or as a GGUF file with one of
-/// bytes.
+/// Writes small decoders with drawn weights, as a Hugging Face folder with a tokenizer of words or as a GGUF file with
+/// one of bytes.
 namespace secateur::test {
 
 struct DrawnShape {
@@ -32,7 +32,7 @@ struct DrawnShape {
 };
 
 struct DrawnTensor {
-    QByteArray name;     ///< in Hugging Face
+    QByteArray name; ///< in Hugging Face
     QByteArray ggufName;
     QList<quint64> shape;
 };

@@ -92,7 +92,7 @@ struct FakeServices {
     std::map<std::string, MaskRecord> masks; ///< by path
     std::vector<CachedModel> cached;
     const std::thread::id owner = std::this_thread::get_id();
-    std::atomic<int> readsOfOwner = 0; ///< calls of isSession(), which reads files, on the thread of this object
+    std::atomic<int> readsOfOwner = 0;     ///< calls of isSession(), which reads files, on the thread of this object
     std::atomic<bool> cacheIsSlow = false; ///< cachedModels() waits while this is true, and can be cancelled
 
     /// The returned functions refer to this object, so it must outlive them.

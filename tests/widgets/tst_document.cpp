@@ -329,7 +329,7 @@ void TestDocument::savingDoesNotWaitForAJob() {
     bench.document.files()->saveSession(QString::fromStdString(bench.path("work.h5")));
     QVERIFY(saved.wait(1000));
     bench.open(bench.path("work.h5.gguf")); // is missing
-    QTRY_COMPARE(bench.failed.count(), 1); // also at once
+    QTRY_COMPARE(bench.failed.count(), 1);  // also at once
     QVERIFY(!bench.jobs.isIdle());
 }
 
@@ -371,8 +371,7 @@ void TestDocument::exportThatIsCancelledIsSaid() {
     QTRY_VERIFY(!bench.jobs.isIdle());
     document.files()->open(QString::fromStdString(bench.path("small.gguf")));
     QTRY_COMPARE(failed.count(), 1);
-    QCOMPARE(failed.first().first().toString(),
-             QString("The export was cancelled. /tmp/pruned.gguf was not written."));
+    QCOMPARE(failed.first().first().toString(), QString("The export was cancelled. /tmp/pruned.gguf was not written."));
 }
 
 void TestDocument::masksAndProtectionComeBack() {

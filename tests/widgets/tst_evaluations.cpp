@@ -551,8 +551,8 @@ void TestEvaluations::picturesForAPerson() {
         panel.resize(255, 720);
         evaluations.resize(1200, 260);
         heads.resize(700, 300);
-        for (QWidget* widget : {static_cast<QWidget*>(&panel), static_cast<QWidget*>(&evaluations),
-                                static_cast<QWidget*>(&heads)})
+        for (QWidget* widget :
+             {static_cast<QWidget*>(&panel), static_cast<QWidget*>(&evaluations), static_cast<QWidget*>(&heads)})
             widget->show();
         QTest::qWait(200);
         QVERIFY(panel.grab().save(QString("%1/mask_panel_%2.png").arg(folder, theme)));

@@ -47,9 +47,8 @@ void TestGuardedApplication::exceptionOfAnEventHandlerBecomesAMessage() {
     button.show();
     QTest::mouseClick(&button, Qt::LeftButton);
     const auto refusals = [&] {
-        return std::ranges::count_if(caught, [](const QList<QVariant>& said) {
-            return said.first().toString().contains("click: was refused");
-        });
+        return std::ranges::count_if(
+            caught, [](const QList<QVariant>& said) { return said.first().toString().contains("click: was refused"); });
     };
     QTRY_COMPARE(refusals(), 1);
     QTest::mouseClick(&button, Qt::LeftButton); // the button still works

@@ -306,7 +306,7 @@ void TestHeadFilter::valuesOfWhatFailsAreLeftOut() {
     };
     QCOMPARE(left("gate_norm_head", 4), QString("xxxx xx-x ---- xxxx"));
     QCOMPARE(left("gate_norm_group", 2), QString("xx x- -- xx"));
-    QCOMPARE(left("gate_norm", 1), QString("x - - x"));         // a layer passes if all its heads pass
+    QCOMPARE(left("gate_norm", 1), QString("x - - x")); // a layer passes if all its heads pass
     // Neurons belong to no head: left out only if all heads of the layer fail.
     QCOMPARE(left("mag_sp_neuron", 2), QString("xx xx -- xx"));
 }

@@ -306,9 +306,8 @@ void TestJobRunner::failedDeliveryIsAFailure() {
     JobRunner jobs;
     QSignalSpy failed(&jobs, &JobRunner::failed);
     QSignalSpy finished(&jobs, &JobRunner::finished);
-    const auto id = jobs.start("first", Priority::background, [](const Progress&) {
-        return [] { throw Error("cannot be shown", "gate_norm"); };
-    });
+    const auto id = jobs.start("first", Priority::background,
+                               [](const Progress&) { return [] { throw Error("cannot be shown", "gate_norm"); }; });
     jobs.start("second", Priority::background, [](const Progress&) { return [] {}; });
     QTRY_COMPARE(finished.count(), 1);
     QCOMPARE(failed.count(), 1);

@@ -27,8 +27,8 @@
 #include "widgets/window/command_palette.h"
 #include "widgets/window/main_window.h"
 #include "widgets/window/panels.h"
-#include "widgets/window/welcome_page.h"
 #include "widgets/window/shortcut_sheet.h"
+#include "widgets/window/welcome_page.h"
 
 #include <QAction>
 #include <QApplication>
@@ -344,10 +344,14 @@ void TestMainWindow::openedModelFillsThePanels() {
     for (const char* fact : {"llama", "1.23 M parameters", "3 layers × 4 heads / 2 KV", "hidden 12", "F32", "4.94 MB"})
         QVERIFY2(card.contains(fact), qPrintable(card));
     const QStringList rows = rowsOf(program.find<MetricList>()->findChild<QTreeWidget*>());
-    const QStringList expected{"From weights|",          "gate-norm|●",
-                               "gate-norm, headwise|●",  "gate-norm per head|●",
-                               "gate-norm per KV group|●", "Mag-SP per head|●",
-                               "Mag-SP per neuron|●",    "From a text|"};
+    const QStringList expected{"From weights|",
+                               "gate-norm|●",
+                               "gate-norm, headwise|●",
+                               "gate-norm per head|●",
+                               "gate-norm per KV group|●",
+                               "Mag-SP per head|●",
+                               "Mag-SP per neuron|●",
+                               "From a text|"};
     QCOMPARE(rows.first(expected.size()), expected);
     QCOMPARE(rows.indexOf("From gradients|") - rows.indexOf("From a text|") - 1,
              static_cast<qsizetype>(parseMetricRequests("forward").size()));
@@ -449,8 +453,8 @@ void TestMainWindow::maskLeadsToItsModel() {
             choices << button->text();
             first = first ? first : button;
         }
-    QCOMPARE(choices, (QStringList{"Open small.gguf", "Open other.gguf", "Choose a file…", "Choose a folder…",
-                                   "Not now"}));
+    QCOMPARE(choices,
+             (QStringList{"Open small.gguf", "Open other.gguf", "Choose a file…", "Choose a folder…", "Not now"}));
     QTest::mouseClick(first, Qt::LeftButton);
     next.settle();
     QTRY_VERIFY(next.jobs.isIdle() && next.document.isOpen());
@@ -512,8 +516,8 @@ void TestMainWindow::unknownMetricIsOnlyShown() {
     Program program;
     const auto model = program.services.addModel(program.path("small.gguf"), 3);
     program.services.addSession(program.path("work.h5"), model->card());
-    static const MetricInfo foreign{"later_norm", "norm of a later version", "A norm",          "n", "", "", Scope::head,
-                                    Needs::forward, PruneFirst::high, CutUnit::head, {}};
+    static const MetricInfo foreign{"later_norm",   "norm of a later version", "A norm",      "n", "", "", Scope::head,
+                                    Needs::forward, PruneFirst::high,          CutUnit::head, {}};
     Session& session = program.services.sessions[program.path("work.h5")];
     MetricResult result = session.results.front();
     result.request = {&foreign, {{"key", "3"}}};
@@ -644,8 +648,7 @@ void TestMainWindow::metricsAreFilteredAndFolded() {
     QVERIFY(tree->group(Needs::gradient)->isExpanded() && tree->group(Needs::weights)->isHidden());
     filter->clear();
     QVERIFY(!tree->group(Needs::gradient)->isExpanded() && shown().size() > 20);
-    QTest::mouseClick(tree->viewport(), Qt::LeftButton, {},
-                      tree->visualItemRect(tree->group(Needs::forward)).center());
+    QTest::mouseClick(tree->viewport(), Qt::LeftButton, {}, tree->visualItemRect(tree->group(Needs::forward)).center());
     QVERIFY(!tree->group(Needs::forward)->isExpanded());
     program.launch();
     QVERIFY(!program.find<MetricTree>()->group(Needs::forward)->isExpanded()); // the settings keep it

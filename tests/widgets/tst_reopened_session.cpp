@@ -176,7 +176,7 @@ void TestReopenedSession::aSessionComesBackAsItWas() {
     Program program;
     program.window.open(first);
     QTRY_VERIFY(program.document.model() && program.jobs.isIdle());
-    QTest::qWait(1500); // evaluations begin a moment after a model is open
+    QTest::qWait(1500);                                        // evaluations begin a moment after a model is open
     QCOMPARE(program.titles, QStringList{"Opening first.h5"}); // nothing is measured anew
     QCOMPARE(program.live.state(), LiveEvaluation::State::complete);
     QCOMPARE(program.live.extra()->state(), ExtraEvaluation::State::complete);

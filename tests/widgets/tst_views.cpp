@@ -1,7 +1,6 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "tests/support/suite.h"
-#include "widgets/plot/plot_scale.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
@@ -13,6 +12,7 @@
 #include "widgets/layers/layers_view.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_scale.h"
 #include "widgets/results/scale_combo.h"
 
 #include <QApplication>

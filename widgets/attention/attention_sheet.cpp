@@ -238,9 +238,9 @@ void AttentionSheet::followHover() {
     changed.insert(m_pointedAt.begin(), m_pointedAt.end());
     for (const HeadId& head : changed) {
         const QRect cell = cellRect(head);
-        update(m_columns > 0 ? cell.adjusted(-2, -2, 2, 2)
-                             : cell.adjusted(-2, -2, 2, 2) |
-                                   QRect(headerCorner().x(), cell.top(), labelWidth(), cell.height()));
+        update(m_columns > 0
+                   ? cell.adjusted(-2, -2, 2, 2)
+                   : cell.adjusted(-2, -2, 2, 2) | QRect(headerCorner().x(), cell.top(), labelWidth(), cell.height()));
     }
 }
 

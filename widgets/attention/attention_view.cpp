@@ -1,8 +1,8 @@
 #include "widgets/attention/attention_view.h"
 
-#include "analysis/figures/model_figures.h"
 #include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
+#include "analysis/figures/model_figures.h"
 #include "widgets/attention/attention_plot.h"
 #include "widgets/attention/attention_run.h"
 #include "widgets/attention/attention_sheet.h"
@@ -67,8 +67,8 @@ AttentionView::AttentionView(Document* document, JobRunner* jobs, Selection* sel
     , m_run(new AttentionRun(document, jobs, this))
     , m_prompt(new QPlainTextEdit)
     , m_masked(new QCheckBox(tr("under the &mask")))
-    , m_colours(new ColourControls(document, "attention",
-                                   {ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::automatic}))
+    , m_colours(
+          new ColourControls(document, "attention", {ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::automatic}))
     , m_all(new QToolButton)
     , m_size(new QSlider(Qt::Horizontal))
     , m_title(new QLabel)

@@ -64,15 +64,14 @@ private:
     Document* m_document;
     QString m_folder;
     QTimer* m_pause;
-    QThreadPool m_writer; ///< one thread
+    QThreadPool m_writer;        ///< one thread
     QElapsedTimer m_sinceChange; ///< since the first change that is not written
     QString m_path;              ///< file that this program writes; empty before the first write
     std::unique_ptr<QLockFile> m_lock;
     std::list<std::unique_ptr<QLockFile>> m_taken; ///< locks of the sessions that leftovers() returned
     std::unique_ptr<QLockFile> m_sessionLock;
     QString m_watched;
-    QStringList
-        m_recovered; ///< autosaved sessions opened by recover(); deleted once their content is saved elsewhere
+    QStringList m_recovered; ///< autosaved sessions opened by recover(); deleted once their content is saved elsewhere
     bool m_pending = false;
     bool m_writing = false;
     bool m_failed = false;

@@ -53,8 +53,8 @@ public:
     std::vector<std::pair<std::string, QString>> choices() const;
     /// The result that the view in front shows: A and B are described for it. @param resultId empty = none
     void setSubject(const std::string& resultId);
-    /// Descriptions of A and B: of the subject's measurements, or if it was not measured twice, of the first result that
-    /// was. Different results may have different measurements as A.
+    /// Descriptions of A and B: of the subject's measurements, or if it was not measured twice, of the first result
+    /// that was. Different results may have different measurements as A.
     QString nameOfA() const;
     QString nameOfB() const;
 

@@ -19,8 +19,8 @@ namespace secateur {
 namespace {
 
 // Entries of the session's view.
-constexpr const char* editedMasks = "masks";            ///< names of the masks in the editor's list, one per line
-constexpr const char* currentMask = "masks.current";    ///< the line of the current mask
+constexpr const char* editedMasks = "masks";              ///< names of the masks in the editor's list, one per line
+constexpr const char* currentMask = "masks.current";      ///< the line of the current mask
 constexpr const char* protectedUnits = "masks.protected"; ///< Protection::text(); missing = none
 
 /// In front of the name of a mask that keeps all: the session does not store it.

@@ -1,7 +1,7 @@
 #include "widgets/document/mask_editor.h"
 
-#include "analysis/masks/mask_algebra.h"
 #include "analysis/base/text.h"
+#include "analysis/masks/mask_algebra.h"
 #include "widgets/document/mask_names.h"
 
 #include <QElapsedTimer>
@@ -176,8 +176,8 @@ void MaskEditor::setHeadsCut(const std::set<HeadId>& heads, bool cut) {
     const auto left = static_cast<std::size_t>(
         std::ranges::count_if(heads, [&](HeadId head) { return cut && isProtected().has(head); }));
     PruningMask next = withHeads(mask(), heads, cut);
-    const auto changes = std::ranges::count_if(
-        heads, [&](HeadId head) { return isHeadCut(mask(), head) != isHeadCut(next, head); });
+    const auto changes =
+        std::ranges::count_if(heads, [&](HeadId head) { return isHeadCut(mask(), head) != isHeadCut(next, head); });
     const QString count = counted(static_cast<std::size_t>(changes), "head");
     commitMask(cut ? tr("Cut %1").arg(count) : tr("Restore %1").arg(count), std::move(next));
     if (left > 0)

@@ -56,8 +56,8 @@ Measurements::Measurements(Document* document, Session& session, JobRunner* jobs
 bool Measurements::canMeasure(const MetricRequest& request) {
     const MetricInfo* known = findMetric(request.info->id);
     return known && std::ranges::all_of(request.options, [&](const auto& option) {
-        return std::ranges::find(known->options, option.first, &OptionInfo::name) != known->options.end();
-    });
+               return std::ranges::find(known->options, option.first, &OptionInfo::name) != known->options.end();
+           });
 }
 
 void Measurements::measure(const std::vector<MetricRequest>& requests) {

@@ -158,10 +158,11 @@ void ExtraResultsBox::fill(const Row& row) const {
 void ExtraResultsBox::fillPooled(const Row& row, const PooledEvaluation& pooled) const {
     const PooledDistance& distance = pooled.distance;
     row.value->setText(effectText(shownWithError(distance.relative.value, distance.relative.standardError)));
-    row.value->setToolTip(tr("Distance of %1 from the dense model's, relative to its length: mean of %2 sequences of %3")
-                              .arg(distance.hasPooler ? tr("the pooled output") : tr("the first token's final state"))
-                              .arg(distance.sequences)
-                              .arg(effectText(pooled.source)));
+    row.value->setToolTip(
+        tr("Distance of %1 from the dense model's, relative to its length: mean of %2 sequences of %3")
+            .arg(distance.hasPooler ? tr("the pooled output") : tr("the first token's final state"))
+            .arg(distance.sequences)
+            .arg(effectText(pooled.source)));
     row.details->setText(tr("cosine distance"));
     row.difference->setText(effectText(shownWithError(distance.cosine.value, distance.cosine.standardError)));
 }

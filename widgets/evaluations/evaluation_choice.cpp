@@ -34,9 +34,10 @@ std::optional<std::int64_t> countIn(const std::string& text) {
 
 /// The latest evaluation of a text by token; null if there is none.
 const Evaluation* latestRun(const Session& session) {
-    const auto found = std::find_if(session.evaluations.rbegin(), session.evaluations.rend(), [](const Evaluation& one) {
-        return one.text && one.text->perplexity.rules.protocol == TextProtocol::tokenPpl;
-    });
+    const auto found =
+        std::find_if(session.evaluations.rbegin(), session.evaluations.rend(), [](const Evaluation& one) {
+            return one.text && one.text->perplexity.rules.protocol == TextProtocol::tokenPpl;
+        });
     return found == session.evaluations.rend() ? nullptr : &*found;
 }
 

@@ -209,8 +209,9 @@ void EvaluationTable::listColumns() {
         m_columns[pooledColumn] = {tr("pooled distance"),
                                    tr("Distance of the pooled output from the dense model's, relative to its length")};
     for (const std::string& task : m_tasks)
-        m_columns.push_back({taskTitle(task), tr("%1: acc, acc_norm, perplexity or exact_match, whichever papers report")
-                                                  .arg(cellText(task))});
+        m_columns.push_back(
+            {taskTitle(task),
+             tr("%1: acc, acc_norm, perplexity or exact_match, whichever papers report").arg(cellText(task))});
 }
 
 /// The format of a task; with its name if another task has that format.

@@ -201,7 +201,8 @@ std::optional<double> ExtraEvaluation::secondsLeft() const {
         const ExtraForecast* expected = forecast(step.item);
         if (!expected)
             return std::nullopt;
-        const bool hasTurns = std::holds_alternative<SpeedRequest>(step.item) && !m_document->masks()->mask().keepsAll();
+        const bool hasTurns =
+            std::holds_alternative<SpeedRequest>(step.item) && !m_document->masks()->mask().keepsAll();
         const double left = isRunning(step.item) && step.kind == m_step.kind ? 1 - m_fraction : 1;
         seconds += expected->seconds * (hasTurns ? 2 : 1) * left;
     }

@@ -18,8 +18,8 @@ namespace secateur {
 class Document;
 class ExtraRunner;
 
-/// The name of a task on screen: its format ("piqa"), because files are often named after a split ("valid"); for formats
-/// that any task can have ("generic") the name of the file.
+/// The name of a task on screen: its format ("piqa"), because files are often named after a split ("valid"); for
+/// formats that any task can have ("generic") the name of the file.
 QString shownTask(std::string_view formatId, const QString& fileName);
 
 /// "less than 1 s", "about 12 s", "about 3 min"

@@ -112,7 +112,10 @@ PooledEvaluation ExtraRunner::distance(const PooledRequest& request, const Pruni
                                        const Progress& progress) {
     const SequenceText& text = sequences(request, progress.part(0, 0));
     const auto plan = m_model->runner().plan(mask, densePlan().type());
-    PooledEvaluation found{text.data.source, text.digest, text.data.sequenceLength, {},
+    PooledEvaluation found{text.data.source,
+                           text.digest,
+                           text.data.sequenceLength,
+                           {},
                            pooledDistance(*m_model, *plan, densePlan(), text.set, pooledBatchTokens, progress)};
     found.mostTokens = request.mostTokens;
     return found;

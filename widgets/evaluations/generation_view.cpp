@@ -138,4 +138,4 @@ void GenerationView::changeEvent(QEvent* event) {
     refresh();
 }
 
-} // cleared first, because inserted text keeps its old colours
+} // namespace secateur

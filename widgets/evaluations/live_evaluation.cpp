@@ -241,10 +241,8 @@ std::optional<MaskEvaluation> LiveEvaluation::stored() {
     if (m_bench && found.dense.windows.empty())
         return std::nullopt;
     if (!m_text)
-        m_text = EvaluationTextInfo{run->text->source,  run->text->digest,
-                                    run->dtype,         run->device,
-                                    run->text->windows, found.run.tokens,
-                                    found.run.rules};
+        m_text = EvaluationTextInfo{run->text->source,  run->text->digest, run->dtype,     run->device,
+                                    run->text->windows, found.run.tokens,  found.run.rules};
     return found;
 }
 
@@ -253,8 +251,7 @@ std::vector<LiveEvaluation::StoredRun> LiveEvaluation::storedRuns(const PruningM
     if (m_document->session().evaluations.empty())
         return runs;
     for (const PruningMask& wanted : {PruningMask(m_document->spec()), mask})
-        if (const Evaluation* run =
-                storedRun(m_document->session(), m_document->services().maskDigest(wanted), m_kept))
+        if (const Evaluation* run = storedRun(m_document->session(), m_document->services().maskDigest(wanted), m_kept))
             runs.push_back({wanted, *run});
     return runs;
 }

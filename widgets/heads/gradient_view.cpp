@@ -220,8 +220,8 @@ void GradientView::timeModel() {
     if (!model || model == m_timed || !request())
         return;
     m_timed = model;
-    const auto work = [this, model, chosen = m_document->measurements()->measureChoice().tokens](
-                          const Progress& progress) {
+    const auto work = [this, model,
+                       chosen = m_document->measurements()->measureChoice().tokens](const Progress& progress) {
         const auto plan = model->runner().plan(PruningMask(model->spec()));
         const RunSpeed speed = runSpeed(*model, *plan, progress);
         const std::int64_t tokens = chosen > 0 ? chosen : interactiveTokens(speed, model->spec());

@@ -40,7 +40,8 @@ HeadsGrid::HeadsGrid(MaskEditor* masks, Selection* selection, QWidget* parent)
     connect(masks, &MaskEditor::previewChanged, this, &HeadsGrid::followMask);
     connect(masks, &MaskEditor::protectionChanged, this, &HeadsGrid::followMask);
     connect(masks, &MaskEditor::listChanged, this, &HeadsGrid::followMask);
-    connect(m_threshold, &HeadsThreshold::changed, this, [this] { m_picture.setThreshold(m_threshold->markerOnBar()); });
+    connect(m_threshold, &HeadsThreshold::changed, this,
+            [this] { m_picture.setThreshold(m_threshold->markerOnBar()); });
 }
 
 void HeadsGrid::setModel(const ModelSpec& spec) {

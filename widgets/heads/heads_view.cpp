@@ -52,9 +52,9 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     , m_selection(selection)
     , m_controls(new QWidget)
     , m_metric(new ResultCombo(document, isShownByHead))
-    , m_colours(new ColourControls(document, "heads",
-                                   {ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::rank,
-                                    ScaleKind::withinLayer}))
+    , m_colours(new ColourControls(
+          document, "heads",
+          {ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::rank, ScaleKind::withinLayer}))
     , m_tools(new QActionGroup(this))
     , m_stack(new QStackedWidget)
     , m_grid(new HeadsGrid(document->masks(), selection, m_stack))
@@ -315,9 +315,8 @@ void HeadsView::addHeadActions(QMenu* menu) {
     const std::optional<HeadId> active = m_selection->active();
     QAction* attention = menu->addAction(tr("Show attentio&n"), this, [this, active] { emit m_grid->opened(*active); });
     attention->setEnabled(active.has_value());
-    QAction* filter = menu->addAction(tr("&Filter to these"), this, [this, heads] {
-        emit filterWanted(QString::fromStdString(ruleOf(heads)));
-    });
+    QAction* filter = menu->addAction(tr("&Filter to these"), this,
+                                      [this, heads] { emit filterWanted(QString::fromStdString(ruleOf(heads))); });
     QAction* copy = menu->addAction(heads.size() > 1 ? tr("Cop&y names") : tr("Cop&y name"), this, [heads] {
         QStringList names;
         for (const HeadId& head : heads)

@@ -81,8 +81,8 @@ void JobStatus::choose() {
     const bool isSteady = current != m_running.end() && current->second.progressed >= 0 &&
                           m_clock.elapsed() - current->second.progressed < steadyMs;
     if (!isSteady) {
-        const auto latest = std::ranges::max_element(
-            m_running, {}, [](const auto& entry) { return entry.second.progressed; });
+        const auto latest =
+            std::ranges::max_element(m_running, {}, [](const auto& entry) { return entry.second.progressed; });
         m_shown = latest == m_running.end() ? 0 : latest->first;
     }
     display();

@@ -96,8 +96,7 @@ JobsPanel::JobsPanel(JobRunner* jobs, QWidget* parent)
     setAccessibleName(tr("Jobs"));
     connect(jobs, &JobRunner::started, this, &JobsPanel::add);
     connect(jobs, &JobRunner::progressed, this, &JobsPanel::update);
-    connect(jobs, &JobRunner::waiting, this,
-            [this](quint64 id, const QString& title) { m_rows.at(id)->wait(title); });
+    connect(jobs, &JobRunner::waiting, this, [this](quint64 id, const QString& title) { m_rows.at(id)->wait(title); });
     connect(jobs, &JobRunner::finished, this, [this](quint64 id) { end(id, tr("done")); });
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 id) { end(id, tr("cancelled")); });
     connect(jobs, &JobRunner::failed, this,

@@ -183,8 +183,8 @@ void LayersView::cutOrRestore() {
 void LayersView::restore() {
     const auto& view = m_document->session().view;
     const auto chosen = view.find("layers.metrics");
-    m_chosen =
-        chosen == view.end() ? usualMetrics(m_document->spec()) : QString::fromStdString(chosen->second).split(',', Qt::SkipEmptyParts);
+    m_chosen = chosen == view.end() ? usualMetrics(m_document->spec())
+                                    : QString::fromStdString(chosen->second).split(',', Qt::SkipEmptyParts);
     m_scale->restore(view, "layers");
     m_controls->setEnabled(m_document->isOpen());
     m_plot->setModel(m_document->spec());

@@ -2,8 +2,8 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
-#include "analysis/strategies/prune.h"
 #include "analysis/strategies/greedy_gnorm.h"
+#include "analysis/strategies/prune.h"
 #include "widgets/document/document.h"
 #include "widgets/document/head_filter.h"
 #include "widgets/document/mask_editor.h"
@@ -185,8 +185,8 @@ void CutBox::setFilter(const HeadFilter* filter) {
 }
 
 void CutBox::showFilter() {
-    m_filtered->setText(
-        m_filter->isActive() ? tr("Only %1 that pass the filter can be cut.").arg(m_filter->summary()) : QString());
+    m_filtered->setText(m_filter->isActive() ? tr("Only %1 that pass the filter can be cut.").arg(m_filter->summary())
+                                             : QString());
     preview();
 }
 

@@ -38,7 +38,8 @@ public slots:
     void showMetric(const QString& resultId);
 
 private:
-    /// Lists the metrics that were measured and rank units. The chosen one stays chosen, also while it is measured again.
+    /// Lists the metrics that were measured and rank units. The chosen one stays chosen, also while it is measured
+    /// again.
     void listMetrics();
     void chooseMetric();
     void readRange();

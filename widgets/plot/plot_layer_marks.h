@@ -41,8 +41,9 @@ double shareCut(const std::vector<bool>& kept);
 
 /// What the legend of the marks explains, in its order.
 enum class MarkEntry { attention, mlp, block, bypass, heads, neurons, preview };
-inline constexpr std::array allMarkEntries{MarkEntry::attention, MarkEntry::mlp,     MarkEntry::block,  MarkEntry::bypass,
-                                           MarkEntry::heads,     MarkEntry::neurons, MarkEntry::preview};
+inline constexpr std::array allMarkEntries{MarkEntry::attention, MarkEntry::mlp,   MarkEntry::block,
+                                           MarkEntry::bypass,    MarkEntry::heads, MarkEntry::neurons,
+                                           MarkEntry::preview};
 
 /// The entries for the marks of these layers.
 std::vector<MarkEntry> entriesOf(const std::vector<LayerMark>& layers);

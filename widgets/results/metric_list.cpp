@@ -61,10 +61,11 @@ QString stateWords(MetricState state) {
 
 QString explanation(const MetricRequest& request) {
     const MetricInfo& info = *request.info;
-    QString html = QStringLiteral("<b>%1</b><p><code>%2</code></p><p>%3</p><p style='font-size:large'>%4</p><p>%5 · %6</p>")
-                       .arg(metricTitle(request).toHtmlEscaped(),
-                            QString::fromStdString(request.resultId()).toHtmlEscaped(), toQString(info.summary).toHtmlEscaped(), toQString(info.formula).toHtmlEscaped(),
-                            toQString(info.source).toHtmlEscaped(), costWords(info.needs));
+    QString html =
+        QStringLiteral("<b>%1</b><p><code>%2</code></p><p>%3</p><p style='font-size:large'>%4</p><p>%5 · %6</p>")
+            .arg(metricTitle(request).toHtmlEscaped(), QString::fromStdString(request.resultId()).toHtmlEscaped(),
+                 toQString(info.summary).toHtmlEscaped(), toQString(info.formula).toHtmlEscaped(),
+                 toQString(info.source).toHtmlEscaped(), costWords(info.needs));
     for (const OptionInfo& option : info.options)
         if (request.options.contains(std::string(option.name)))
             html +=
@@ -251,9 +252,8 @@ void MetricList::refresh() {
 /// @param parent the metric's own row for a variant; null for the metric's own row
 void MetricList::addRow(const MetricRequest& request, QTreeWidgetItem* parent) {
     const QString id = QString::fromStdString(request.resultId());
-    QTreeWidgetItem* item =
-        m_tree->addRow(parent ? parent : m_tree->group(request.info->needs),
-                       parent ? variantName(request) : toQString(request.info->title), id);
+    QTreeWidgetItem* item = m_tree->addRow(parent ? parent : m_tree->group(request.info->needs),
+                                           parent ? variantName(request) : toQString(request.info->title), id);
     item->setToolTip(nameColumn, explanation(request));
     m_rows[id] = {item, request};
     updateRow(id);
@@ -369,8 +369,9 @@ void MetricList::updateButton() {
     m_measure->setText(isThere ? tr("Measure again") : tr("Measure"));
     m_measure->setEnabled(m_document->model() && isKnown && state != MetricState::computing);
     m_measure->setToolTip(!isKnown ? tr("Made by another version of Secateur; this one can only show it")
-                          : m_document->isOpen() && !m_document->model() ? tr("Needs the checkpoint, which was not found")
-                                                                         : QString());
+                          : m_document->isOpen() && !m_document->model()
+                              ? tr("Needs the checkpoint, which was not found")
+                              : QString());
 }
 
 void MetricList::openMenu(const QPoint& position) {

@@ -117,8 +117,8 @@ bool MetricTree::showMatches(QTreeWidgetItem* row, const QStringList& words, boo
     const QString text = row->text(nameColumn) + ' ' + row->data(nameColumn, idRole).toString();
     const bool isGroup = !row->parent();
     const bool matches = isBelowMatch || (!isGroup && std::ranges::all_of(words, [&](const QString& word) {
-        return text.contains(word, Qt::CaseInsensitive);
-    }));
+                             return text.contains(word, Qt::CaseInsensitive);
+                         }));
     bool isShown = matches || words.isEmpty();
     for (int i = 0; i < row->childCount(); ++i)
         isShown = showMatches(row->child(i), words, matches) || isShown;

@@ -71,9 +71,10 @@ void ScaleCombo::offer(std::span<const double> values, double clipPercent) {
         if (kind == ScaleKind::automatic)
             setItemText(index, tr("auto: %1").arg(scaleTitle(usedScale(kind, values, clipPercent))));
     }
-    setToolTip(isEnabledAt(currentIndex()) ? scaleHelp(kindOf(currentData()))
-                                           : tr("This scale does not suit the values, which are drawn with %1")
-                                                 .arg(scaleTitle(kindOf(itemData(0)))));
+    setToolTip(
+        isEnabledAt(currentIndex())
+            ? scaleHelp(kindOf(currentData()))
+            : tr("This scale does not suit the values, which are drawn with %1").arg(scaleTitle(kindOf(itemData(0)))));
 }
 
 ScaleKind ScaleCombo::scale() const {

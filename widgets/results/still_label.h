@@ -5,7 +5,8 @@
 namespace secateur {
 
 /// A label that always takes the room of the same number of lines, so that nothing around it moves when its text
-/// changes. It may be narrower than its text: a text without enough room ends in "…", and the tooltip begins with all of it.
+/// changes. It may be narrower than its text: a text without enough room ends in "…", and the tooltip begins with all
+/// of it.
 class StillLabel : public QLabel {
     Q_OBJECT
 

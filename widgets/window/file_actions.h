@@ -29,14 +29,16 @@ public:
     /// @param messages the bar in which recovery is offered
     FileActions(QMainWindow* window, Document* document, MessageBar* messages);
 
-    /// Opens a model or session; if there are unsaved changes, asks first. Opens a mask of the open model as a new mask.
+    /// Opens a model or session; if there are unsaved changes, asks first. Opens a mask of the open model as a new
+    /// mask.
     void open(const QString& path);
     void chooseModel();
     void chooseModelFolder();
     void chooseSession();
     /// Asks for the checkpoint of an open session whose checkpoint was not found.
     void locateModel();
-    /// The path of a dropped folder, model, session or mask; empty for anything else. Goes by the name: nothing is read.
+    /// The path of a dropped folder, model, session or mask; empty for anything else. Goes by the name: nothing is
+    /// read.
     QString openablePath(const QMimeData* data) const;
     void listRecent(QMenu* menu);
 

@@ -36,7 +36,8 @@ public:
     MainWindow(Document* document, JobRunner* jobs, const QSize& room = {1920, 1080}, QWidget* parent = nullptr);
     ~MainWindow() override;
 
-    /// Opens a model or session; if there are unsaved changes, asks first. Opens a mask of the open model as a new mask.
+    /// Opens a model or session; if there are unsaved changes, asks first. Opens a mask of the open model as a new
+    /// mask.
     void open(const QString& path);
     /// Shows a tab. @param id see ViewTabs::showTab()
     void showTab(const QString& id);

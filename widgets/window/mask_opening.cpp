@@ -83,9 +83,8 @@ void MaskOpening::offer(const QString& mask, const QString& model, const QString
     choices.push_back({tr("Choose a folder…"), [this] { emit folderChoiceWanted(); }});
     choices.push_back({tr("Not now"), [this, mask] { m_waiting.removeAll(mask); }});
     const QString name = QFileInfo(mask).fileName();
-    const QString text = model.isEmpty()
-                             ? tr("%1 is a mask. Open its model to see it.").arg(name)
-                             : tr("%1 is a mask of %2. Open that model to see it.").arg(name, model);
+    const QString text = model.isEmpty() ? tr("%1 is a mask. Open its model to see it.").arg(name)
+                                         : tr("%1 is a mask of %2. Open that model to see it.").arg(name, model);
     m_offers << text;
     m_messages->say(MessageBar::Kind::notice, text, std::move(choices));
 }

@@ -52,8 +52,8 @@ class Panels : public QObject {
     Q_OBJECT
 
 public:
-    /// Fills the window's dock areas, and sets its initial size. @param room the window's largest size; where it is low,
-    /// panels lie one behind another
+    /// Fills the window's dock areas, and sets its initial size. @param room the window's largest size; where it is
+    /// low, panels lie one behind another
     Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selection* selection, LiveEvaluation* live,
            const QSize& room);
 

@@ -6,8 +6,8 @@
 
 namespace secateur {
 
-/// Installed on the application: labels and message boxes show their text as it is, since names from files may look like
-/// HTML. Labels that are meant to be rich text state it by setTextFormat(). Tooltips are left alone.
+/// Installed on the application: labels and message boxes show their text as it is, since names from files may look
+/// like HTML. Labels that are meant to be rich text state it by setTextFormat(). Tooltips are left alone.
 class PlainLabels : public QObject {
 public:
     using QObject::QObject;

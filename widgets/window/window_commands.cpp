@@ -164,8 +164,9 @@ void WindowCommands::addAblations(QMenu* menu) {
     Measurements* measurements = m_parts.document->measurements();
     for (const MetricInfo* info : allMetrics())
         if (info->needs == Needs::ablation)
-            addForModel(menu, tr("Measure %1").arg(toQString(info->title)), {},
-                        [measurements, info] { measurements->measure({{info, {}}}); });
+            addForModel(menu, tr("Measure %1").arg(toQString(info->title)), {}, [measurements, info] {
+                measurements->measure({{info, {}}});
+            });
 }
 
 void WindowCommands::addMaskMenu() {
