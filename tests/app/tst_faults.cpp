@@ -148,19 +148,8 @@ private:
         if (mayLeave ? !areRecognisable(leftoversIn(folder)) : !leftoversIn(folder).isEmpty())
             return "is left: " + leftoversIn(folder).join(' ');
         m_writer.open(folder.toStdString());
-        writeAgain(folder);
+        writeAgain(m_writer, folder.toStdString(), 0);
         return filesIn(folder) == m_generations[0] ? QString() : "the next write fails";
-    }
-
-    /// Writes the first generation again. A GGUF file that has lost its card is removed by hand first: nothing says
-    /// that an export wrote it, so the next export refuses to replace it.
-    void writeAgain(const QString& folder) const {
-        const QString model = folder + "/exported.gguf";
-        if (QFile::exists(model) && !QFile::exists(folder + "/exported.md")) {
-            QVERIFY_THROWS_EXCEPTION(Error, m_writer.write(folder.toStdString(), 0));
-            QFile::remove(model);
-        }
-        m_writer.write(folder.toStdString(), 0);
     }
 
     /// An export of several files cannot rename them at once: card or mask may be missing, but not be of another one.
