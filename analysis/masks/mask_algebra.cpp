@@ -190,6 +190,14 @@ std::string_view name(CutUnit unit) {
     return "";
 }
 
+std::optional<CutUnit> cutUnitOf(std::string_view text) {
+    for (const CutUnit unit : {CutUnit::head, CutUnit::kvGroup, CutUnit::neuron, CutUnit::attention, CutUnit::mlp,
+                               CutUnit::block})
+        if (name(unit) == text)
+            return unit;
+    return std::nullopt;
+}
+
 std::string_view plural(CutUnit unit) {
     switch (unit) {
     case CutUnit::head:

@@ -3,6 +3,7 @@
 #include "analysis/base/head_id.h"
 #include "analysis/masks/pruning_mask.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,7 @@ MaskDifference differenceOf(const PruningMask& first, const PruningMask& second)
 /// The kinds of units that can be cut.
 enum class CutUnit { head, kvGroup, neuron, attention, mlp, block };
 std::string_view name(CutUnit unit);   ///< "head", "kv_group" and so on, for requests and files
+std::optional<CutUnit> cutUnitOf(std::string_view name); ///< the unit with this name(); empty if there is none
 std::string_view plural(CutUnit unit); ///< "heads", "KV groups" and so on, for sentences
 /// Number of units of a kind in a layer: 1 or 0 for sublayers and blocks, 0 for the heads of a linear attention, which
 /// cannot be cut one by one.

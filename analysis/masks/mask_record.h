@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/base/head_id.h"
+#include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/pruning_mask.h"
 
 #include <cstdint>
@@ -11,11 +12,31 @@
 
 namespace secateur {
 
-/// How much a strategy removes: a number of units, or a percentage of all units of their kind.
+/// What a budget counts.
+enum class BudgetOf {
+    own,             ///< the units that the strategy's row states
+    parameters,      ///< parameters of the model
+    layerParameters, ///< parameters of attention and MLPs, without norms
+    kvBytes,         ///< bytes of the KV cache per token
+    operations,      ///< multiplications and additions per token
+};
+
+/// How much a strategy removes. With BudgetOf::own, a number of units or a percentage of all units of their kind. With
+/// the others, a percentage of the dense model's amount.
 struct Budget {
     double amount = 0; ///< at least 0
     bool isPercentage = false;
+    BudgetOf of = BudgetOf::own;
     bool operator==(const Budget&) const = default;
+};
+
+/// A unit that a ranking strategy cut, in the first layer of those that share its weights.
+struct OrderedCut {
+    CutUnit unit = CutUnit::head;
+    int layer = 0;
+    int index = 0;    ///< as the argument of isCut()
+    double score = 0; ///< the value by which it was chosen, at the time of its cut
+    bool operator==(const OrderedCut&) const = default;
 };
 
 /// A head that was cut by a strategy that works in steps.
@@ -42,10 +63,12 @@ struct MaskProvenance {
     std::map<std::string, std::string> options;
     std::optional<Budget> budget;
     std::string text; ///< source of the text on which the strategy measured
+    std::string textDigest = {}; ///< digest of the tokens of that text
     std::optional<std::int64_t> seed;
     std::string created;  ///< time in UTC as ISO 8601
     std::string secateur; ///< version of Secateur
     std::optional<PruneHistory> history = {};
+    std::vector<OrderedCut> order = {}; ///< the cuts of a ranking strategy, first cut first; empty = not recorded
     bool operator==(const MaskProvenance&) const = default;
 };
 

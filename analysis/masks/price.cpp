@@ -147,8 +147,13 @@ Size shareOf(const Size& whole, int kept, int all) {
     return {whole.elements * kept / all, whole.bytes * kept / all};
 }
 
+struct WeightsLeft {
+    Size all;
+    std::int64_t norms = 0; ///< elements of norms among them
+};
+
 /// The weights of a layer that a mask keeps, by the rules in the comment of PriceList.
-Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSpec& layer, NormPlace place) {
+WeightsLeft weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSpec& layer, NormPlace place) {
     if (!parts.block)
         return {};
     const bool linear = parts.attention == AttentionKind::linear;
@@ -158,24 +163,29 @@ Size weightsLeft(const LayerSizes& sizes, const LayerParts& parts, const LayerSp
         linear || parts.heads > 0 || (parts.attention != AttentionKind::none && hasPart(PricedPart::outputBias));
     const bool hasMlp = parts.neurons > 0 || (parts.mlp && hasPart(PricedPart::downBias));
     const bool normsSum = place == NormPlace::after;
-    Size left;
+    WeightsLeft kept;
+    Size& left = kept.all;
     const auto keep = [&](PricedPart part, bool condition) {
         if (condition)
             left += sizes[part];
+    };
+    const auto keepNorm = [&](PricedPart part, bool condition) {
+        keep(part, condition);
+        kept.norms += condition ? sizes[part].elements : 0;
     };
     left += shareOf(sizes[PricedPart::query], scores ? parts.heads : 0, layer.heads);
     left += shareOf(sizes[PricedPart::key], scores ? parts.kvHeads : 0, layer.kvHeads);
     left += shareOf(sizes[PricedPart::value], parts.kvHeads, layer.kvHeads);
     left += linear ? sizes[PricedPart::output] : shareOf(sizes[PricedPart::output], parts.heads, layer.heads);
     keep(PricedPart::outputBias, hasAttention);
-    keep(PricedPart::headNorms, scores);
-    keep(PricedPart::attentionNorm, hasAttention || (place == NormPlace::parallel && hasMlp));
-    keep(PricedPart::attentionPostNorm, normsSum || hasAttention);
+    keepNorm(PricedPart::headNorms, scores);
+    keepNorm(PricedPart::attentionNorm, hasAttention || (place == NormPlace::parallel && hasMlp));
+    keepNorm(PricedPart::attentionPostNorm, normsSum || hasAttention);
     left += shareOf(sizes[PricedPart::neurons], parts.neurons, layer.ffn);
     keep(PricedPart::downBias, hasMlp);
-    keep(PricedPart::mlpNorm, hasMlp);
-    keep(PricedPart::mlpPostNorm, normsSum || hasMlp);
-    return left;
+    keepNorm(PricedPart::mlpNorm, hasMlp);
+    keepNorm(PricedPart::mlpPostNorm, normsSum || hasMlp);
+    return kept;
 }
 
 /// Units and weights that a mask keeps.
@@ -189,7 +199,8 @@ struct Inventory {
     double kvBytes = 0;
     double windowedKvBytes = 0;
     double operations = 0;
-    Size weights; ///< weights of all layers
+    Size weights;           ///< weights of all layers
+    std::int64_t norms = 0; ///< elements of norms among them
 };
 
 void findHalfCutGroups(Price& price, const LayerSpec& layer, const LayerMask& mask, int index) {
@@ -276,8 +287,11 @@ void PriceList::Tariff::count(Inventory& inventory, const LayerParts& parts, int
     inventory.mlps += parts.mlp ? 1 : 0;
     inventory.blocks += parts.block ? 1 : 0;
     inventory.operations += layerOperations(spec, index, parts, terms.positions);
-    if (isFirst[at])
-        inventory.weights += weightsLeft(sizes[at], parts, layer, spec.normPlace);
+    if (isFirst[at]) {
+        const WeightsLeft kept = weightsLeft(sizes[at], parts, layer, spec.normPlace);
+        inventory.weights += kept.all;
+        inventory.norms += kept.norms;
+    }
     if (spec.family != Family::decoder || parts.attention != AttentionKind::full)
         return;
     const double kvBytes = 2.0 * parts.kvHeads * layer.headDim * terms.cacheElementBytes; // keys and values
@@ -339,6 +353,7 @@ Price PriceList::price(const PruningMask& mask) const {
     price.mlps = {all.mlps, left.mlps};
     price.blocks = {all.blocks, left.blocks};
     price.parameters = {m_tariff->parameters, m_tariff->parameters - (all.weights.elements - left.weights.elements)};
+    price.layerParameters = {all.weights.elements - all.norms, left.weights.elements - left.norms};
     price.bytes = {m_tariff->bytes, m_tariff->bytes - std::llround(all.weights.bytes - left.weights.bytes)};
     price.kvBytesPerToken = {all.kvBytes, left.kvBytes};
     price.windowedKvBytesPerToken = {all.windowedKvBytes, left.windowedKvBytes};

@@ -68,6 +68,7 @@ struct Price {
     int bypassed = 0; ///< attention sublayers that the mask bypasses with an alpha above 0
     /// Number of weights (parameters). Weights that several layers share count once.
     Share<std::int64_t> parameters;
+    Share<std::int64_t> layerParameters; ///< those of attention and MLPs with their biases, without norms
     /// Bytes in the types of the file; `all` is ModelCard::bytes. A quantised weight with cut columns is counted in its
     /// type, although an export may have to store the kept columns in a wider type.
     Share<std::int64_t> bytes;

@@ -37,6 +37,8 @@ LayerMask canonical(LayerMask layer) {
         layer.alpha = 1;
     else if (layer.alpha == 0)
         layer.alpha = 0; // turns -0 into 0: they are equal but have different digests
+    if (layer.compensation && (!layer.block || layer.compensation->empty()))
+        layer.compensation.reset();
     return layer;
 }
 
@@ -68,7 +70,15 @@ int LayerMask::keptNeurons() const {
 }
 
 bool LayerMask::keepsAll() const {
-    return block && mlp && attention == AttentionCut::keep && allKept(heads) && allKept(neurons);
+    return block && mlp && attention == AttentionCut::keep && allKept(heads) && allKept(neurons) && !compensation;
+}
+
+bool LayerMask::operator==(const LayerMask& other) const {
+    const bool isEquallyCut = heads == other.heads && neurons == other.neurons && attention == other.attention &&
+                              alpha == other.alpha && mlp == other.mlp && block == other.block;
+    if (!isEquallyCut || compensation == other.compensation)
+        return isEquallyCut;
+    return compensation && other.compensation && *compensation == *other.compensation;
 }
 
 PruningMask::PruningMask(const ModelSpec& spec)

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "analysis/masks/compensation.h"
 #include "analysis/model/model_spec.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,11 +22,13 @@ struct LayerMask {
     double alpha = 1;  ///< factor of bypassQk; 1 otherwise
     bool mlp = true;   ///< true = kept
     bool block = true; ///< true = kept
+    /// Compensation of the layer's cuts; null = none. Copies share it.
+    std::shared_ptr<const LayerCompensation> compensation = {};
 
     int keptHeads() const;   ///< 0 if the attention or the block is dropped
     int keptNeurons() const; ///< 0 if the MLP or the block is dropped
     bool keepsAll() const;
-    bool operator==(const LayerMask&) const = default;
+    bool operator==(const LayerMask& other) const;
 };
 
 /// Whether the attention of a layer adds nothing to the residual stream: it is dropped, its block is dropped, or alpha

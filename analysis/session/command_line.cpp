@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/strategies/budget.h"
 #include "analysis/strategies/strategy.h"
 
 #include <fmt/core.h>

@@ -191,10 +191,11 @@ double GreedyQuality::distance(const at::Tensor& pooled) {
     return (1 - (pooled * m_before).sum(1) / lengths).mean().item<double>();
 }
 
-/// Number of heads that a budget cuts. @throws UsageError if the model has too few heads
-std::size_t headsOf(const ModelSpec& spec, const PruneRequest& request) {
-    const PruningMask any = pruneBy(spec, request, randomValues(spec, CutUnit::head, 0));
-    return newlyCut(spec, CutUnit::head, request.base.value_or(PruningMask(spec)), any);
+/// Number of heads that a budget cuts. @throws BudgetTooLarge
+std::size_t headsOf(const ModelSpec& spec, const Budget& budget, const Protection& protection,
+                    const PruningMask& base) {
+    const CutOrder order{CutUnit::head, false, budget, false};
+    return lowestUnits(spec, randomValues(spec, CutUnit::head, 0), order, protection, base).size();
 }
 
 /// The Progress of one step, as a part of the progress of all steps. Reports state the number of the step.
@@ -206,9 +207,9 @@ Progress stepProgress(const Progress& all, std::size_t step, std::size_t steps) 
         });
 }
 
-class GreedyCutting {
+class GreedyPath : public PrunePath {
 public:
-    explicit GreedyCutting(const PruneContext& context)
+    explicit GreedyPath(const PruneContext& context)
         : m_model(context.model)
         , m_spec(context.model.spec())
         , m_strategy(context.request.strategy)
@@ -217,46 +218,66 @@ public:
         , m_base(context.base)
         , m_protection(context.protection)
         , m_stop(greedyStopOf(m_strategy.option("stop")))
-        , m_heads(headsOf(m_spec, context.request))
+        , m_most(cuttable(m_spec, randomValues(m_spec, CutUnit::head, 0), CutUnit::head, m_protection, m_base))
         , m_perStep(static_cast<std::size_t>(perStepOf(m_strategy)))
         , m_plan(m_model.runner().plan(m_base, m_text.type))
         , m_scalars(m_model, m_text.sequences, m_text.labels)
         , m_batches(batchesOf(m_model, batchRuleOf(m_metric), gradientRun()))
         , m_quality(m_model, m_batches, m_text.labels, m_scalars, m_scalars.scalarisation(m_metric))
-        , m_trace(m_batches.batches.size()) {
+        , m_trace(m_batches.batches.size())
+        , m_mask(m_base) {
         const std::int64_t bytes = m_batches.tokens() * m_spec.hidden * m_spec.layerCount() * 4;
         m_trace.keepsStreams = bytes <= m_text.streamBytes;
+        m_history.measure = m_quality.id();
     }
 
-    PruneResult cut(const Progress& progress) {
-        const std::size_t steps = (m_heads + m_perStep - 1) / m_perStep;
-        PruneHistory history;
-        history.measure = m_quality.id();
-        PruningMask mask = m_base;
-        history.before = measure(steps > 0, stepProgress(progress, 0, steps));
-        std::vector<double> cuts;
-        std::vector<double> worse;
-        for (std::size_t step = 1; step <= steps; ++step) {
-            const std::size_t begin = history.cuts.size();
-            cutStep(mask, std::min(m_perStep, m_heads - begin), static_cast<int>(step), history.cuts);
-            take(mask);
-            const double value = measure(step < steps, stepProgress(progress, step, steps));
-            for (std::size_t i = begin; i < history.cuts.size(); ++i)
-                history.cuts[i].value = value;
-            cuts.push_back(static_cast<double>(history.cuts.size()));
-            worse.push_back(m_quality.worsening(history.before, value));
-            if (m_stop.at == GreedyStop::At::floor && !(worse.back() <= m_stop.worse))
-                break;
-            history.steps = static_cast<int>(step);
-        }
-        if (m_stop.at == GreedyStop::At::knee)
-            history.steps = static_cast<int>(kneeOf(cuts, worse));
-        m_model.checkFiles();
-        PruningMask cut = maskOf(history);
-        return {.mask = std::move(cut), .history = std::move(history), .data = m_text.data};
+    std::size_t steps() const override { return (m_most + m_perStep - 1) / m_perStep; }
+    bool measuresSteps() const override { return true; }
+
+    PruneResult after(std::size_t steps, const Progress& progress) override {
+        return cut(std::min(steps * m_perStep, m_most), progress);
+    }
+
+    PruneResult spend(const Budget& budget, const Progress& progress) override {
+        return cut(headsOf(m_spec, budget, m_protection, m_base), progress);
+    }
+
+    std::optional<PruningMask> everything() const override {
+        return cutLowest(m_spec, randomValues(m_spec, CutUnit::head, 0),
+                         {CutUnit::head, false, {static_cast<double>(m_most), false}, false}, m_protection, m_base);
     }
 
 private:
+    /// Cuts up to a number of heads, beginning with the cuts of earlier calls. A last step that cuts fewer heads than
+    /// the others is not kept for later calls.
+    PruneResult cut(std::size_t heads, const Progress& progress) {
+        const std::size_t steps = (heads + m_perStep - 1) / m_perStep;
+        if (heads % m_perStep != 0 && heads < m_history.cuts.size())
+            startAgain();
+        if (!m_hasBegun) {
+            m_history.before = measure(heads > 0, stepProgress(progress, 0, steps));
+            m_hasBegun = true;
+        }
+        while (m_history.cuts.size() + m_perStep <= heads && !m_isBelowFloor) {
+            const std::size_t step = m_history.cuts.size() / m_perStep + 1;
+            makeScores(stepProgress(progress, step - 1, steps));
+            PruneHistory history = m_history; // a step that is cancelled leaves no trace
+            PruningMask mask = cutStep(m_mask, m_perStep, history.cuts);
+            finishStep(mask, history, step < steps, stepProgress(progress, step, steps));
+            m_mask = std::move(mask);
+            m_history = std::move(history);
+            m_isBelowFloor = isBelowFloor(m_history);
+        }
+        PruneHistory history = m_history;
+        std::erase_if(history.cuts, [&](const HistoricCut& cut) { return cut.step > static_cast<int>(steps); });
+        if (history.cuts.size() < heads && !m_isBelowFloor) {
+            makeScores(stepProgress(progress, steps - 1, steps));
+            const PruningMask last = cutStep(m_mask, heads - history.cuts.size(), history.cuts);
+            finishStep(last, history, false, stepProgress(progress, steps, steps));
+        }
+        return resultOf(std::move(history));
+    }
+
     GradientRun gradientRun() {
         return {.plan = *m_plan,
                 .sequences = m_text.sequences,
@@ -268,44 +289,96 @@ private:
     /// Makes the plan for the next mask. It shares unchanged layers with the current plan. The next walk begins at the
     /// first layer that changed.
     void take(const PruningMask& mask) {
-        m_trace.firstLayer = m_trace.keepsStreams ? commonLayers(m_plan->mask(), mask) : 0;
+        m_trace.firstLayer = m_trace.keepsStreams && m_isTraceWhole ? commonLayers(m_plan->mask(), mask) : 0;
         m_plan = m_model.runner().plan(mask, m_plan->type());
     }
 
     /// Measures under the current plan. @returns the quality @param needsScores whether to measure the metric too, for
     /// a further step
     double measure(bool needsScores, const Progress& progress) {
+        m_hasScores = false;
+        m_isTraceWhole = false; // until the walk has ended: it may be cancelled
         if (needsScores) {
             MetricResult found = std::move(measureGradient(m_model, gradientRun(), std::array{m_metric}, progress)[0]);
             if (!found.isWhole)
                 throw Cancelled();
             m_scores = std::move(found.values);
+            m_hasScores = true;
         } else {
             BackwardSteps up;
             up.scalars = [](std::size_t) { return std::vector<BackwardScalar>(); };
             walkBackward(m_model, *m_plan, m_batches.batches, up, {.trace = &m_trace}, progress);
         }
+        m_isTraceWhole = true;
         return m_quality.measure(*m_plan, m_trace);
     }
 
-    void cutStep(PruningMask& mask, std::size_t count, int step, std::vector<HistoricCut>& cuts) const {
-        const bool highestFirst = m_strategy.highestFirst();
-        const CutOrder order{CutUnit::head, highestFirst, {static_cast<double>(count), false}, false};
-        const PruningMask next = cutLowest(m_spec, m_scores, order, m_protection, mask);
-        const auto begin = std::ssize(cuts);
-        for (int layer = 0; layer < m_spec.layerCount(); ++layer)
-            for (int head = 0; head < unitsIn(m_spec.layers[static_cast<std::size_t>(layer)], CutUnit::head); ++head)
-                if (next.tiedTo(layer).front() == layer && isCut(next, m_spec, CutUnit::head, layer, head) &&
-                    !isCut(mask, m_spec, CutUnit::head, layer, head))
-                    cuts.push_back({step, {layer, head}, score(layer, head), 0});
-        std::stable_sort(cuts.begin() + begin, cuts.end(), [&](const HistoricCut& a, const HistoricCut& b) {
-            return highestFirst ? a.score > b.score : a.score < b.score;
-        });
-        mask = next;
+    /// Measures the metric under the mask so far, unless the step before has done so.
+    void makeScores(const Progress& progress) {
+        if (m_hasScores)
+            return;
+        take(m_mask);
+        measure(true, progress);
+    }
+
+    /// Cuts heads in a mask, and adds them to the cuts. @returns the new mask
+    PruningMask cutStep(const PruningMask& mask, std::size_t count, std::vector<HistoricCut>& cuts) const {
+        const int step = static_cast<int>(cuts.size() / m_perStep) + 1;
+        const CutOrder order{CutUnit::head, m_strategy.highestFirst(), {static_cast<double>(count), false}, false};
+        const std::vector<OrderedCut> chosen = lowestUnits(m_spec, roundedScores(m_scores), order, m_protection, mask);
+        for (const OrderedCut& cut : chosen)
+            cuts.push_back({step, {cut.layer, cut.index}, score(cut.layer, cut.index), 0});
+        return withCuts(m_spec, chosen, mask);
+    }
+
+    /// Measures the quality after a step and records it.
+    void finishStep(const PruningMask& mask, PruneHistory& history, bool needsScores, const Progress& progress) {
+        take(mask);
+        const double value = measure(needsScores, progress);
+        const int step = history.cuts.back().step;
+        for (HistoricCut& cut : history.cuts)
+            if (cut.step == step)
+                cut.value = value;
     }
 
     double score(int layer, int head) const {
         return m_scores(static_cast<std::size_t>(layer), static_cast<std::size_t>(head));
+    }
+
+    bool isBelowFloor(const PruneHistory& history) const {
+        return m_stop.at == GreedyStop::At::floor &&
+               !(m_quality.worsening(history.before, history.cuts.back().value) <= m_stop.worse);
+    }
+
+    void startAgain() {
+        m_history.cuts.clear();
+        m_mask = m_base;
+        m_isBelowFloor = false;
+        m_hasScores = false;
+    }
+
+    /// Applies the rule `stop` to a history, and makes the mask.
+    PruneResult resultOf(PruneHistory history) const {
+        std::vector<double> cuts;
+        std::vector<double> worse;
+        for (std::size_t i = 0; i < history.cuts.size(); ++i) {
+            const HistoricCut& cut = history.cuts[i];
+            if (i + 1 < history.cuts.size() && history.cuts[i + 1].step == cut.step)
+                continue;
+            cuts.push_back(static_cast<double>(i + 1));
+            worse.push_back(m_quality.worsening(history.before, cut.value));
+        }
+        history.steps = static_cast<int>(cuts.size());
+        if (m_stop.at == GreedyStop::At::floor && !worse.empty() && !(worse.back() <= m_stop.worse))
+            --history.steps;
+        if (m_stop.at == GreedyStop::At::knee)
+            history.steps = static_cast<int>(kneeOf(cuts, worse));
+        m_model.checkFiles();
+        PruningMask mask = maskOf(history);
+        return {.mask = std::move(mask),
+                .history = std::move(history),
+                .data = m_text.data,
+                .textDigest = m_text.digest};
     }
 
     PruningMask maskOf(const PruneHistory& history) const {
@@ -326,14 +399,22 @@ private:
     const PruningMask& m_base;
     const Protection& m_protection;
     GreedyStop m_stop;
-    std::size_t m_heads;
+    std::size_t m_most; ///< number of heads that can be cut
     std::size_t m_perStep;
-    std::shared_ptr<const Plan> m_plan; ///< plan under the mask so far
+    std::shared_ptr<const Plan> m_plan; ///< plan of the latest measurement
     GradientScalars m_scalars;
     PaddedBatches m_batches;
     GreedyQuality m_quality;
     BackwardTrace m_trace;
-    Matrix m_scores; ///< [layers, heads], values of the metric under the plan
+    bool m_isTraceWhole = false; ///< whether m_trace has all streams of m_plan
+
+    // State after the steps so far, without a shorter last step.
+    PruningMask m_mask;
+    PruneHistory m_history;
+    Matrix m_scores; ///< [layers, heads], values of the metric under m_mask
+    bool m_hasScores = false;
+    bool m_hasBegun = false;
+    bool m_isBelowFloor = false;
 };
 
 } // namespace
@@ -345,7 +426,18 @@ void checkGreedyOptions(const StrategyRequest& request) {
 
 std::size_t greedySteps(const ModelSpec& spec, const PruneRequest& request) {
     const auto perStep = static_cast<std::size_t>(perStepOf(request.strategy));
-    return (headsOf(spec, request) + perStep - 1) / perStep;
+    const Protection protection = Protection::parse(request.protect, spec);
+    const PruningMask base = request.base.value_or(PruningMask(spec));
+    const std::size_t heads =
+        request.budget.of == BudgetOf::own
+            ? headsOf(spec, request.budget, protection, base)
+            : cuttable(spec, randomValues(spec, CutUnit::head, 0), CutUnit::head, protection, base);
+    return (heads + perStep - 1) / perStep;
+}
+
+double greedyPasses(const ModelSpec& spec, const PruneRequest& request) {
+    constexpr double passesPerStep = 3.5; // on average half a forward pass, and a backward pass, which counts as 3
+    return passesPerStep * static_cast<double>(greedySteps(spec, request));
 }
 
 std::size_t kneeOf(std::span<const double> cuts, std::span<const double> worse) {
@@ -363,10 +455,11 @@ std::size_t kneeOf(std::span<const double> cuts, std::span<const double> worse) 
     return knee;
 }
 
-PruneResult runGreedily(const PruneContext& context) {
+std::unique_ptr<PrunePath> beginGreedy(const PruneContext& context, const Progress& /*progress*/) {
     if (context.inputs.text->sequences.empty())
         throw Error("There is no sequence to measure a model on");
-    return GreedyCutting(context).cut(context.progress);
+    context.checkUnits();
+    return std::make_unique<GreedyPath>(context);
 }
 
 } // namespace secateur

@@ -3,6 +3,7 @@
 #include "analysis/strategies/prune.h"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 
 namespace secateur {
@@ -12,13 +13,15 @@ namespace secateur {
 /// of the model on the same text. Steps repeat until the rule `stop` ends them. Of heads with equal norms, the first is
 /// cut. A head without gradient has the lowest rank. Residual streams below the first changed layer are reused in the
 /// next step, which does not change results.
-/// @returns the mask with its history
-/// @throws UsageError as cutLowest(), before anything is measured, and as measureGradient(); Error if the text has no
-/// sequence; Cancelled, also after some steps
-PruneResult runGreedily(const PruneContext& context);
+/// A result has the history of its steps.
+/// @throws BudgetTooLarge before anything is measured, and as measureGradient(); Error if the text has no sequence
+std::unique_ptr<PrunePath> beginGreedy(const PruneContext& context, const Progress& progress);
 
-/// Number of steps for the request's budget. @throws UsageError as cutLowest()
+/// Number of steps for the request's budget; at most this number for a budget in per cent of the model.
+/// @throws BudgetTooLarge
 std::size_t greedySteps(const ModelSpec& spec, const PruneRequest& request);
+/// Cost of these steps in forward passes over the text. @throws BudgetTooLarge
+double greedyPasses(const ModelSpec& spec, const PruneRequest& request);
 
 /// Checks the options `stop` and `per_step`. @throws UsageError
 void checkGreedyOptions(const StrategyRequest& request);

@@ -8,6 +8,7 @@
 #include "analysis/metrics/metric.h"
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
+#include "analysis/strategies/cut_order.h"
 #include "analysis/strategies/strategy.h"
 #include "analysis/text/sequences.h"
 
@@ -28,20 +29,23 @@ struct PruneRequest {
     std::string protect = "none";    ///< text for Protection::parse()
     std::uint64_t seed = 0;          ///< used only by strategies with needsSeed
     std::optional<PruningMask> base; ///< mask to extend; empty = the dense model
+    int positions = 1024;            ///< sequence length for which budgets in operations are counted
 };
 
 struct PruneResult {
     PruningMask mask;
     std::optional<MetricResult> metric = {};  ///< values of a ranking strategy's metric for the dense model
     std::optional<PruneHistory> history = {}; ///< steps of a strategy that works in steps
-    std::optional<MeasuredData> data = {};    ///< text on which a strategy that works in steps measured
+    std::optional<MeasuredData> data = {};    ///< text on which a strategy that reads a text measured
+    std::string textDigest = {};              ///< digest of that text
     std::vector<std::string> warnings = {};
+    std::vector<OrderedCut> order = {}; ///< the cuts of a ranking strategy, first cut first
 };
 
 /// Measures a metric on the dense model.
 using MeasureMetric = std::function<MetricResult(const MetricRequest& metric, const Progress& progress)>;
 
-/// The text on which a strategy measures during its steps.
+/// The text on which a strategy measures by itself.
 struct CalibrationText {
     std::span<const TokenSequence> sequences;
     std::span<const int> labels = {};     ///< classes of the sequences, as in GradientRun::labels
@@ -49,43 +53,60 @@ struct CalibrationText {
     std::int64_t streamBytes = 1LL << 30; ///< maximum for storing streams between steps; beyond it none are stored
     ComputeType type = ComputeType::automatic;
     std::optional<MeasuredData> data = {}; ///< recorded in the provenance of the mask
+    std::string digest = {};               ///< digest of the tokens, recorded too
 };
 
 /// Inputs of strategies in addition to the model and the request.
 struct PruneInputs {
     MeasureMetric measure = {};               ///< empty = only weight metrics can be measured
-    std::optional<CalibrationText> text = {}; ///< used by strategies with StrategyInfo::steps
+    std::optional<CalibrationText> text = {}; ///< used by strategies with StrategyInfo::readsText
 };
 
-/// The argument of StrategyInfo::run().
+/// The argument of StrategyInfo::begin(). It must outlive the path.
 struct PruneContext {
     const Model& model;
     const PruneRequest& request;
     const PruneInputs& inputs;
     PruningMask base; ///< mask to extend
     Protection protection;
-    const Progress& progress;
+    /// Whether the budget of the request is checked before anything is measured. A sweep has many budgets and does not.
+    bool checksBudget = true;
 
-    /// The base in which the units with the lowest (or highest) values are cut, as many as the budget says. @throws as
-    /// cutLowest()
-    PruningMask cutBy(const Matrix& values) const;
-    /// Checks the budget. @throws as cutLowest() if the budget cannot be met with any values
-    void checkBudget() const;
-    /// Values of the request's metric, measured on the dense model. @throws as measure()
-    MetricResult measureMetric() const;
+    const ModelSpec& spec() const { return model.spec(); }
+    /// Checks a budget in units before anything is measured. @throws BudgetTooLarge if it cannot be met with any values
+    void checkUnits() const;
+    /// Values of a metric on the dense model. @throws as measure()
+    MetricResult measure(const MetricRequest& metric, const Progress& progress) const;
 };
 
-/// Cuts units drawn uniformly at random.
-PruneResult runRandom(const PruneContext& context);
-/// Measures the metric of the request on the dense model and cuts one end of its ranking.
-PruneResult runRanking(const PruneContext& context);
+/// The masks of a strategy for one model and one text, from no cut to all cuts that the strategy can make. What a
+/// larger and a smaller budget have in common is measured once.
+class PrunePath {
+public:
+    virtual ~PrunePath() = default;
+
+    /// The largest number of steps. resources/manual/strategies.md says what a step is.
+    virtual std::size_t steps() const = 0;
+    /// The result after a number of steps. @throws Error if measuring fails; Cancelled, after which the path can go on
+    virtual PruneResult after(std::size_t steps, const Progress& progress) = 0;
+    /// The result for a budget in the strategy's own units.
+    /// @throws BudgetTooLarge, UsageError for budgets that are not in these units; otherwise as after()
+    virtual PruneResult spend(const Budget& budget, const Progress& progress) = 0;
+    /// Whether each step needs a measurement under the cuts of the steps before it.
+    virtual bool measuresSteps() const { return false; }
+    /// The mask after all steps, if it is known without measuring.
+    virtual std::optional<PruningMask> everything() const { return std::nullopt; }
+};
+
+/// The context of a request. @throws UsageError as Protection::parse(); Error if a text is missing
+PruneContext contextOf(const Model& model, const PruneRequest& request, const PruneInputs& inputs);
 
 /// Makes a mask by a strategy. The same request gives the same mask.
-/// @throws UsageError as cutLowest() and Protection::parse(), if possible before anything is measured; Error if an
+/// @throws BudgetTooLarge, and UsageError as Protection::parse(), if possible before anything is measured; Error if an
 /// input is missing or measuring fails; Cancelled
 PruneResult prune(const Model& model, const PruneRequest& request, const PruneInputs& inputs, const Progress& progress);
 
-/// The mask of a ranking strategy from known values of its metric. @throws as cutLowest()
+/// The mask of a ranking strategy from known values of its metric, for a budget in units. @throws as cutLowest()
 PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Matrix& values);
 
 /// The cost of a strategy in forward passes over the calibration text; 0 if it needs no such text.
@@ -101,42 +122,5 @@ std::string sentence(const PruneHistory& history);
 MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base);
 /// provenanceOf() with the text and the history of the result.
 MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base, const PruneResult& result);
-
-/// Rules for choosing the units to cut by their values.
-struct CutOrder {
-    CutUnit unit = CutUnit::head;
-    bool highestFirst = false;
-    Budget budget;         ///< a percentage is one of all units, including protected and cut ones, and is rounded down
-    bool perLayer = false; ///< whether the budget applies to each layer that has units to cut, not to the model
-};
-
-/// Adds cuts of the units with the lowest (or highest) values to a mask. Of equal values, the unit of the lowest layer,
-/// and in it the lowest index, is cut first. Units that are protected, already cut or without a value (NaN) cannot be
-/// cut. The budget counts new cuts only. Layers that share their weights count once, with the mean of their values. It
-/// needs no model, and is fast enough to follow a slider.
-/// @param values [layers, units of a layer]; one column for sublayers and blocks
-/// @throws UsageError if the budget is a count that is negative or not whole, a percentage outside 0 to 100, or larger
-/// than possible (the message then states the largest possible budget); Error if `values` or `base` do not match the
-/// structure of `spec`
-PruningMask cutLowest(const ModelSpec& spec, const Matrix& values, const CutOrder& order, const Protection& protection,
-                      const PruningMask& base);
-
-/// Adds cuts of all units whose value is at most `bound`; at least `bound` if the highest are cut first. The budget of
-/// `order` is ignored.
-PruningMask cutWithin(const ModelSpec& spec, const Matrix& values, const CutOrder& order, double bound,
-                      const Protection& protection, const PruningMask& base);
-
-/// Number of units that `after` cuts and `before` keeps. Layers that share their weights count once.
-std::size_t newlyCut(const ModelSpec& spec, CutUnit unit, const PruningMask& before, const PruningMask& after);
-
-/// Number of units of a kind in the model. Layers that share their weights count once.
-std::size_t unitCount(const ModelSpec& spec, CutUnit unit);
-
-/// Values drawn uniformly from [0, 1). A seed gives the same values with any standard library. Cutting the units with
-/// the lowest values cuts at random, and the cuts of a larger budget include those of a smaller one.
-Matrix randomValues(const ModelSpec& spec, CutUnit unit, std::uint64_t seed);
-
-/// The unit that a metric ranks (MetricInfo::ranks). @throws UsageError if the metric ranks none
-CutUnit unitOf(const MetricInfo& metric);
 
 } // namespace secateur

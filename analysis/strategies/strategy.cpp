@@ -5,6 +5,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/strategies/greedy_gnorm.h"
 #include "analysis/strategies/prune.h"
+#include "analysis/strategies/ranking_path.h"
 
 #include <fmt/format.h>
 
@@ -31,12 +32,14 @@ constexpr OptionInfo stop{
     "than X worse than without these cuts, in accuracy or nats/token; knee = at the step whose "
     "quality lies farthest below the line from the first step to the last"};
 
+constexpr OptionInfo rules{
+    "rules", "text", "none",
+    "paper = add the protection of the strategy's paper (see the manual); none = only --protect protects"};
+
 constexpr std::array randomOptions{perLayer};
 constexpr std::array chosenMetricOptions{metric, perLayer, reversed};
-constexpr std::array rankingOptions{perLayer, reversed};
-constexpr std::array greedyOptions{perStep, reversed, stop};
-
-constexpr double passesPerGreedyStep = 3.5; ///< on average half a forward pass, and a backward pass, which counts as 3
+constexpr std::array rankingOptions{perLayer, reversed, rules};
+constexpr std::array greedyOptions{perStep, reversed, rules, stop};
 
 constexpr StrategyInfo randomStrategy(std::string_view id, std::string_view summary, std::string_view removes,
                                       std::string_view budget, CutUnit unit) {
@@ -45,7 +48,7 @@ constexpr StrategyInfo randomStrategy(std::string_view id, std::string_view summ
             .removes = removes,
             .budget = budget,
             .source = "baseline",
-            .run = runRandom,
+            .begin = beginRandom,
             .options = randomOptions,
             .unit = unit,
             .needsSeed = true};
@@ -57,30 +60,74 @@ constexpr StrategyInfo greedyStrategy(std::string_view id, std::string_view summ
             .removes = "heads",
             .budget = "heads; per cent of all in the model",
             .source = "Greedy-Gnorm paper",
-            .run = runGreedily,
+            .begin = beginGreedy,
             .end = end,
             .options = greedyOptions,
             .metric = "gnorm",
-            .passesPerStep = passesPerGreedyStep,
+            .readsText = true,
+            .passes = greedyPasses,
             .steps = greedySteps,
             .check = checkGreedyOptions};
 }
 
+/// A strategy that measures a metric once, on the dense model, and cuts from one end of its ranking.
+constexpr StrategyInfo rankingStrategy(std::string_view id, std::string_view summary, std::string_view removes,
+                                       std::string_view budget, std::string_view source, std::string_view metric,
+                                       CutEnd end = CutEnd::ofMetric, std::string_view paperProtects = "none") {
+    return {.id = id,
+            .summary = summary,
+            .removes = removes,
+            .budget = budget,
+            .source = source,
+            .begin = beginRanking,
+            .end = end,
+            .options = rankingOptions,
+            .metric = metric,
+            .paperProtects = paperProtects};
+}
+
+constexpr std::string_view headBudget = "heads; per cent of all in the model";
+constexpr std::string_view attentionBudget = "attention sublayers; per cent of all in the model";
+constexpr std::string_view mlpBudget = "MLPs; per cent of all in the model";
+constexpr std::string_view blockBudget = "blocks; per cent of all in the model";
+
+constexpr StrategyInfo positionalStrategy(std::string_view id, std::string_view summary, CutEnd end) {
+    return {.id = id,
+            .summary = summary,
+            .removes = "blocks",
+            .budget = blockBudget,
+            .source = "baseline of the BOS-sink paper",
+            .begin = beginByPlace,
+            .end = end,
+            .unit = CutUnit::block};
+}
+
 constexpr std::array strategies{
-    StrategyInfo{.id = "gate_norm",
-                 .summary = "Attention sublayers with the smallest gate-norm, the norm of W_qᵀ W_k",
-                 .removes = "attention sublayers",
-                 .budget = "attention sublayers; per cent of all in the model",
-                 .source = "Gate-Norm paper",
-                 .run = runRanking,
-                 .end = CutEnd::ofMetric,
-                 .options = rankingOptions,
-                 .metric = "gate_norm"},
+    rankingStrategy("gate_norm", "Attention sublayers with the smallest gate-norm, the norm of W_qᵀ W_k",
+                    "attention sublayers", attentionBudget, "Gate-Norm paper", "gate_norm"),
+    rankingStrategy("attention_importance",
+                    "Attention sublayers that turn the residual stream least (data-driven attention pruning)",
+                    "attention sublayers", attentionBudget, "He et al. 2024 (LLM-Drop); baseline of the Gate-Norm paper",
+                    "attention_importance"),
+    rankingStrategy("mlp_importance", "MLPs that turn the residual stream least", "MLPs", mlpBudget,
+                    "He et al. 2024 (LLM-Drop)", "mlp_importance"),
+    rankingStrategy("block_influence", "Blocks that turn the residual stream least (ShortGPT)", "blocks", blockBudget,
+                    "Men et al. 2024 (ShortGPT); baseline of the BOS-sink paper", "block_influence"),
+    rankingStrategy("sink_head", "Heads with the highest BOS sink score", "heads", headBudget, "BOS-sink paper",
+                    "sink_head", CutEnd::ofMetric, "first_last"),
+    rankingStrategy("sink_block", "Blocks with the highest mean BOS sink score", "blocks", blockBudget,
+                    "BOS-sink paper", "sink_layer", CutEnd::ofMetric, "first_last"),
+    rankingStrategy("entropy", "Heads with the largest attention entropy", "heads", headBudget,
+                    "baseline AE of the Greedy-Gnorm paper", "attention_entropy", CutEnd::highest),
+    rankingStrategy("entropy_inverse", "Heads with the smallest attention entropy: the control for entropy", "heads",
+                    headBudget, "baseline of the Greedy-Gnorm paper", "attention_entropy", CutEnd::lowest),
     greedyStrategy("gnorm_greedy", "Heads with the smallest gradient norm, measured again after each step",
                    CutEnd::lowest),
     greedyStrategy("gnorm_inverse",
                    "Heads with the largest gradient norm, measured again after each step: the control for gnorm_greedy",
                    CutEnd::highest),
+    positionalStrategy("bottom_up", "Blocks from the second one upwards; the first and the last stay", CutEnd::lowest),
+    positionalStrategy("top_down", "Blocks from the last but one downwards; the first and the last stay", CutEnd::highest),
     randomStrategy("random_head", "Heads drawn uniformly at random", "heads", "heads; per cent of all in the model",
                    CutUnit::head),
     randomStrategy("random_neuron", "MLP neurons drawn uniformly at random", "neurons",
@@ -97,7 +144,7 @@ constexpr std::array strategies{
                             "blocks",
                  .budget = "units of that kind; per cent of all in the model",
                  .source = "any metric of `list metrics`",
-                 .run = runRanking,
+                 .begin = beginRanking,
                  .end = CutEnd::ofMetric,
                  .options = chosenMetricOptions,
                  .needsMetricOption = true},
@@ -258,24 +305,6 @@ StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool pe
     if (highestFirst != request.highestFirst())
         request.options["reversed"] = "true";
     return request;
-}
-
-Budget parseBudget(std::string_view text) {
-    Budget budget;
-    std::string_view digits = text;
-    if (digits.ends_with('%')) {
-        budget.isPercentage = true;
-        digits.remove_suffix(1);
-    }
-    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), budget.amount);
-    if (failure != std::errc() || end != digits.data() + digits.size() || !(budget.amount >= 0) ||
-        !std::isfinite(budget.amount))
-        throw UsageError(fmt::format("\"{}\" is neither a number of units (8) nor a share (12.5%)", text), "--budget");
-    return budget;
-}
-
-std::string budgetText(const Budget& budget) {
-    return exactly(budget.amount) + (budget.isPercentage ? "%" : "");
 }
 
 } // namespace secateur

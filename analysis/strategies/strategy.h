@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,24 +17,25 @@
 
 namespace secateur {
 
+class PrunePath;
+class Progress;
 struct PruneContext;
 struct PruneRequest;
-struct PruneResult;
 struct StrategyRequest;
 
 /// The end of the ranking that a strategy cuts. `ofMetric`: the end that the metric's row states.
 enum class CutEnd { none, lowest, highest, ofMetric };
 
 /// A row of the strategy table. It contains the texts of a strategy for lists and documentation, its inputs, and the
-/// function that makes its mask.
+/// function that makes its masks.
 struct StrategyInfo {
     std::string_view id;
     std::string_view summary;
     std::string_view removes;
     std::string_view budget; ///< text: the units that a number counts, and the whole of which it is a percentage
     std::string_view source;
-    /// Makes the mask (prune.h). @throws as prune()
-    PruneResult (&run)(const PruneContext& context);
+    /// Makes the path of the strategy's masks (prune.h), and measures what they have in common. @throws as prune()
+    std::unique_ptr<PrunePath> (&begin)(const PruneContext& context, const Progress& progress);
 
     CutEnd end = CutEnd::none;
     std::span<const OptionInfo> options = {}; ///< the strategy's own options; allOptions() adds those of its metric
@@ -41,10 +43,13 @@ struct StrategyInfo {
     std::string_view metric = {};             ///< id of the metric that it always ranks by; empty = none
     bool needsMetricOption = false;           ///< whether it ranks by the metric that the option `metric` names
     bool needsSeed = false;                   ///< whether the mask depends on PruneRequest::seed
-    double passesPerStep = 0;                 ///< cost of a step, in forward passes over the calibration text
-    /// For strategies that measure on a calibration text during their steps: the number of steps for the request's
-    /// budget. Null = the strategy needs no such text. @throws UsageError if the budget cannot be met
+    bool readsText = false; ///< whether it measures on a calibration text by itself, not only through a metric
+    /// Cost of a strategy with readsText, in forward passes over the text. @throws BudgetTooLarge
+    double (*passes)(const ModelSpec& spec, const PruneRequest& request) = nullptr;
+    /// For strategies that measure a metric again after each step: number of steps for the request's budget; at most
+    /// this number for a budget in per cent of the model. @throws BudgetTooLarge
     std::size_t (*steps)(const ModelSpec& spec, const PruneRequest& request) = nullptr;
+    std::string_view paperProtects = "none"; ///< protection that rules=paper adds, as text for Protection::parse()
     /// Checks options beyond their types. @throws UsageError
     void (*check)(const StrategyRequest& request) = nullptr;
 };
@@ -87,10 +92,5 @@ StrategyRequest parseStrategyRequest(std::string_view text, std::span<const Stra
 
 /// A request for the strategy that cuts by any metric, from either end. @throws UsageError as parseStrategyRequest()
 StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer);
-
-/// Parses "8" (units) or "12.5%". @throws UsageError
-Budget parseBudget(std::string_view text);
-/// The budget as text that parseBudget() reads.
-std::string budgetText(const Budget& budget);
 
 } // namespace secateur

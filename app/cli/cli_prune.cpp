@@ -1,6 +1,7 @@
 #include "analysis/masks/price.h"
 #include "analysis/prediction/prediction.h"
 #include "analysis/running/runner.h"
+#include "analysis/strategies/budget.h"
 #include "analysis/strategies/prune.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_kept.h"
@@ -61,7 +62,7 @@ PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest
         return std::move(results.front());
     };
     SequenceText text;
-    const bool needsText = request.strategy.info->steps != nullptr;
+    const bool needsText = request.strategy.info->readsText;
     if (needsText) {
         text = textFor(*model, request, options, console, progress.part(0, 0));
         inputs.text = calibrationText(text, options.batchTokens);
@@ -91,6 +92,8 @@ std::optional<Prediction> predictedFrom(const std::string& path, const ModelCard
 void pruneVerb(const PruneArguments& arguments, const Console& console) {
     PruneRequest request{
         parseStrategyRequest(arguments.strategy), parseBudget(arguments.budget), arguments.protect, arguments.seed, {}};
+    if (arguments.text.text.rules.length > 0)
+        request.positions = static_cast<int>(arguments.text.text.rules.length);
     checkCanWrite(arguments.out, FileKind::mask, arguments.force);
     MaskRecord record;
     std::vector<std::string> warnings;
@@ -137,7 +140,8 @@ void addPrune(CLI::App& program, Console& console) {
         ->required();
     verb->add_option("--strategy", arguments->strategy, "ID[:key=value]... (see: list strategies)")->required();
     verb->add_option("--budget", arguments->budget,
-                     "How much to cut: a number of units (8), or a share of all units of that kind (12.5%)")
+                     "How much to cut: units (8), a share of all units of that kind (12.5%), or a share of what the model has "
+                     "(params:20%, layers:20%, kv:25%, flops:15%)")
         ->required();
     verb->add_option("--out", arguments->out, "Mask .json to write")->required()->option_text("FILE");
     verb->add_option("--protect", arguments->protect,

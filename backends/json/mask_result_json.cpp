@@ -1,5 +1,6 @@
 #include "backends/json/mask_result_json.h"
 
+#include "analysis/strategies/budget.h"
 #include "analysis/strategies/strategy.h"
 #include "backends/json/json_fields.h"
 #include "backends/session/mask_json.h"
@@ -53,7 +54,7 @@ OrderedJson maskFields(const std::string& path, const PricedMask& mask, std::spa
     return result;
 }
 
-/// A budget in the form of a mask file: the number 8, or the text "12.5%".
+/// A budget in the form of a mask file: the number 8, or the text "12.5%" or "params:20%".
 OrderedJson budgetField(const Budget& budget) {
     return budget.isPercentage ? OrderedJson(budgetText(budget)) : OrderedJson(budget.amount);
 }

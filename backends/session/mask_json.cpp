@@ -7,19 +7,13 @@
 #include "backends/base/json_object.h"
 #include "backends/base/mapped_file.h"
 #include "backends/base/sha256.h"
+#include "backends/session/provenance_json.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include <charconv>
-#include <cmath>
-#include <limits>
 
 namespace secateur {
 
 namespace {
-
-using MaskJson = nlohmann::json;
 
 constexpr std::size_t longestMask = 32'000'000;
 constexpr std::int64_t maskVersion = 1;
@@ -185,88 +179,6 @@ PruningMask readMaskLayers(const JsonObject& file, const ModelSpec& spec) {
     return mask;
 }
 
-/// Reads a budget: a number of units, or a text such as "12.5%".
-std::optional<Budget> readBudget(const JsonObject& provenance) {
-    constexpr const char* key = "budget";
-    if (!provenance.isSet(key))
-        return std::nullopt;
-    Budget budget;
-    budget.isPercentage = provenance.isText(key);
-    if (budget.isPercentage) {
-        const std::string text = provenance.text(key).value();
-        const char* const last = text.data() + text.size();
-        const auto [end, failure] = std::from_chars(text.data(), last, budget.amount);
-        if (failure != std::errc() || std::string_view(end, last) != "%")
-            provenance.refuse(key, fmt::format("expected a number or a percentage, found \"{}\"", text));
-    } else {
-        budget.amount = provenance.number(key).value();
-    }
-    if (!std::isfinite(budget.amount) || budget.amount < 0)
-        provenance.refuse(key, fmt::format("expected a number from 0, found {}", budget.amount));
-    budget.amount = std::abs(budget.amount); // turns -0 into 0
-    return budget;
-}
-
-/// A number as JSON; null if it is not finite.
-std::string numberJson(double value) {
-    return std::isfinite(value) ? exactly(value) : "null";
-}
-
-double readNumber(const JsonObject& object, const char* key) {
-    return object.number(key).value_or(std::numeric_limits<double>::quiet_NaN());
-}
-
-std::optional<PruneHistory> readHistory(const JsonObject& provenance) {
-    const auto object = provenance.object("history");
-    if (!object)
-        return std::nullopt;
-    constexpr int most = std::numeric_limits<int>::max();
-    const auto whole = [](const JsonObject& from, const char* key) {
-        return static_cast<int>(from.integer(key, 0, most).value_or(0));
-    };
-    object->allowOnly({"measure", "before", "steps", "cuts"});
-    PruneHistory history;
-    history.measure = object->text("measure").value_or("");
-    history.before = readNumber(*object, "before");
-    history.steps = whole(*object, "steps");
-    for (const JsonObject& cut : object->objects("cuts").value_or(std::vector<JsonObject>())) {
-        cut.allowOnly({"step", "layer", "head", "score", "value"});
-        history.cuts.push_back({whole(cut, "step"),
-                                {whole(cut, "layer"), whole(cut, "head")},
-                                readNumber(cut, "score"),
-                                readNumber(cut, "value")});
-    }
-    return history;
-}
-
-std::optional<MaskProvenance> readProvenance(const JsonObject& file) {
-    const auto object = file.object("provenance");
-    if (!object)
-        return std::nullopt;
-    object->allowOnly({"strategy", "options", "budget", "text", "seed", "created", "secateur", "history"});
-    MaskProvenance provenance;
-    provenance.strategy = object->text("strategy").value_or("");
-    if (const auto options = object->object("options")) {
-        for (const std::string& option : options->keys())
-            provenance.options[option] = options->text(option).value_or("");
-    }
-    provenance.budget = readBudget(*object);
-    provenance.text = object->text("text").value_or("");
-    provenance.seed = object->integer("seed", 0, std::numeric_limits<std::int64_t>::max());
-    provenance.created = object->text("created").value_or("");
-    provenance.secateur = object->text("secateur").value_or("");
-    provenance.history = readHistory(*object);
-    return provenance;
-}
-
-std::string quoted(const std::string& text) {
-    return MaskJson(text).dump(-1, ' ', false, MaskJson::error_handler_t::replace);
-}
-
-std::string quotedOrNull(const std::string& text) {
-    return text.empty() ? "null" : quoted(text);
-}
-
 std::string cutHeads(const std::vector<bool>& heads) {
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < heads.size(); ++i) {
@@ -316,43 +228,7 @@ std::string layersJson(const PruningMask& mask) {
     return lines.empty() ? "[]" : "[" + join(lines, ",") + "\n  ]";
 }
 
-std::string budgetJson(const std::optional<Budget>& budget) {
-    if (!budget)
-        return "null";
-    const std::string amount = exactly(budget->amount);
-    return budget->isPercentage ? quoted(amount + "%") : amount;
-}
-
-/// The field "history", with one line for each cut. Empty for masks without a history.
-std::string historyField(const std::optional<PruneHistory>& history) {
-    return history ? ",\n    \"history\": " + historyJson(*history) : "";
-}
-
-std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
-    if (!provenance)
-        return "null";
-    std::vector<std::string> options;
-    for (const auto& [name, value] : provenance->options)
-        options.push_back(quoted(name) + ": " + quoted(value));
-    return fmt::format("{{\"strategy\": {}, \"options\": {{{}}}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
-                       "\"created\": {}, \"secateur\": {}{}}}",
-                       quotedOrNull(provenance->strategy), join(options, ", "), budgetJson(provenance->budget),
-                       quotedOrNull(provenance->text), provenance->seed ? std::to_string(*provenance->seed) : "null",
-                       quotedOrNull(provenance->created), quotedOrNull(provenance->secateur),
-                       historyField(provenance->history));
-}
-
 } // namespace
-
-std::string historyJson(const PruneHistory& history) {
-    std::vector<std::string> cuts;
-    for (const HistoricCut& cut : history.cuts)
-        cuts.push_back(
-            fmt::format("\n      {{\"step\": {}, \"layer\": {}, \"head\": {}, \"score\": {}, \"value\": {}}}", cut.step,
-                        cut.head.layer, cut.head.head, numberJson(cut.score), numberJson(cut.value)));
-    return fmt::format("{{\"measure\": {}, \"before\": {}, \"steps\": {}, \"cuts\": [{}]}}", quoted(history.measure),
-                       numberJson(history.before), history.steps, join(cuts, ","));
-}
 
 MaskReading parseMask(std::string_view text, const std::string& subject, const ModelSpec& spec,
                       const std::string& fingerprint) {
@@ -365,7 +241,7 @@ MaskReading parseMask(std::string_view text, const std::string& subject, const M
     if (file.isSet("bias_compensation"))
         file.refuse("bias_compensation", "is not supported yet; only null is");
     record.note = file.text("note").value_or("");
-    record.provenance = readProvenance(file);
+    record.provenance = provenanceOf(file);
     if (!record.fingerprint.empty() && !fingerprint.empty() && record.fingerprint != fingerprint)
         reading.warnings.push_back(
             fmt::format("The mask was made on a checkpoint with another fingerprint: on {}, and this one is {}",

@@ -90,7 +90,8 @@ CalibrationText calibrationText(const SequenceText& text, std::int64_t batchToke
             .labels = text.labels,
             .batchTokens = batchTokens,
             .streamBytes = static_cast<std::int64_t>(streamShare * static_cast<double>(availableMemory())),
-            .data = text.data};
+            .data = text.data,
+            .digest = text.digest};
 }
 
 PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const MeasureChoice& choice,
@@ -102,7 +103,7 @@ PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const
         return std::move(measureOnChoice(model, std::array{metric}, dense, part, {}).front());
     };
     SequenceText text;
-    if (request.strategy.info->steps) {
+    if (request.strategy.info->readsText) {
         const Progress reading = progress.part(0, 0);
         text = chosenText(model, choice, [&] { return tokensInTime(model, request, reading); }, reading);
         constexpr std::int64_t batchTokens = 4096;

@@ -1,0 +1,153 @@
+#include "analysis/strategies/budget.h"
+
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "analysis/strategies/cut_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+struct SharedAmount {
+    BudgetOf of;
+    std::string_view prefix; ///< in front of the percentage
+    std::string_view name;
+};
+
+constexpr std::array sharedAmounts{
+    SharedAmount{BudgetOf::parameters, "params", "parameters"},
+    SharedAmount{BudgetOf::layerParameters, "layers", "parameters of attention and MLPs"},
+    SharedAmount{BudgetOf::kvBytes, "kv", "bytes of the KV cache"},
+    SharedAmount{BudgetOf::operations, "flops", "operations"},
+};
+
+const SharedAmount& amountOf(BudgetOf of) {
+    return *std::ranges::find(sharedAmounts, of, &SharedAmount::of);
+}
+
+[[noreturn]] void refuseBudget(std::string_view text) {
+    throw UsageError(fmt::format("\"{}\" is neither a number of units (8), a share of them (12.5%), nor a share of the "
+                                 "model (params:20%, layers:20%, kv:25%, flops:15%)",
+                                 text),
+                     "--budget");
+}
+
+template <typename Number> double savedPercentage(const Share<Number>& now, const Share<Number>& base) {
+    const auto all = static_cast<double>(now.all);
+    return all > 0 ? 100 * (static_cast<double>(base.left) - static_cast<double>(now.left)) / all : 0;
+}
+
+/// Avoids one step too many if a share is reached exactly.
+constexpr double slack = 1e-9;
+
+[[noreturn]] void refuseShare(const Budget& budget, double most) {
+    const double percentage = std::floor(most * 100) / 100;
+    throw BudgetTooLarge(fmt::format("{}% of the {} cannot be saved: at most {}% can", exactly(budget.amount),
+                                     amountOf(budget.of).name, percentage),
+                         {percentage, true, budget.of});
+}
+
+/// The result of the first step that saves enough, for strategies that measure after each step.
+PruneResult firstEnough(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress) {
+    double most = 0;
+    for (std::size_t step = 0; step <= path.steps(); ++step) {
+        PruneResult result = path.after(step, progress);
+        most = savings.percentage(result.mask, budget.of);
+        if (most >= budget.amount - slack)
+            return result;
+    }
+    refuseShare(budget, most);
+}
+
+PruneResult leastEnough(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress) {
+    const auto isEnough = [&](const PruneResult& result) {
+        return savings.percentage(result.mask, budget.of) >= budget.amount - slack;
+    };
+    std::size_t tooFew = 0;
+    std::size_t enough = path.steps();
+    PruneResult best = path.after(enough, progress);
+    if (!isEnough(best))
+        refuseShare(budget, savings.percentage(best.mask, budget.of));
+    if (PruneResult none = path.after(0, progress); isEnough(none))
+        return none;
+    while (tooFew + 1 < enough) {
+        const std::size_t middle = tooFew + (enough - tooFew) / 2;
+        PruneResult result = path.after(middle, progress);
+        if (isEnough(result)) {
+            enough = middle;
+            best = std::move(result);
+        } else {
+            tooFew = middle;
+        }
+    }
+    return best;
+}
+
+} // namespace
+
+Budget parseBudget(std::string_view text) {
+    Budget budget;
+    std::string_view digits = text;
+    for (const SharedAmount& amount : sharedAmounts)
+        if (text.starts_with(amount.prefix) && text.substr(amount.prefix.size()).starts_with(':')) {
+            budget.of = amount.of;
+            digits.remove_prefix(amount.prefix.size() + 1);
+        }
+    if (digits.ends_with('%')) {
+        budget.isPercentage = true;
+        digits.remove_suffix(1);
+    }
+    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), budget.amount);
+    if (failure != std::errc() || end != digits.data() + digits.size() || !(budget.amount >= 0) ||
+        !std::isfinite(budget.amount))
+        refuseBudget(text);
+    if (budget.of != BudgetOf::own && (!budget.isPercentage || budget.amount > 100))
+        refuseBudget(text);
+    return budget;
+}
+
+std::string budgetText(const Budget& budget) {
+    const std::string amount = exactly(budget.amount) + (budget.isPercentage ? "%" : "");
+    return budget.of == BudgetOf::own ? amount : fmt::format("{}:{}", amountOf(budget.of).prefix, amount);
+}
+
+Savings::Savings(const ModelCard& card, const PruningMask& base, int positions)
+    : m_prices(card, PriceTerms{.positions = positions})
+    , m_base(m_prices.price(base)) {}
+
+double Savings::percentage(const PruningMask& mask, BudgetOf of) const {
+    const Price price = m_prices.price(mask);
+    switch (of) {
+    case BudgetOf::parameters:
+        return savedPercentage(price.parameters, m_base.parameters);
+    case BudgetOf::layerParameters:
+        return savedPercentage(price.layerParameters, m_base.layerParameters);
+    case BudgetOf::kvBytes:
+        return savedPercentage(price.kvBytesPerToken, m_base.kvBytesPerToken);
+    case BudgetOf::operations:
+        return savedPercentage(price.operationsPerToken, m_base.operationsPerToken);
+    case BudgetOf::own:
+        break;
+    }
+    return 0;
+}
+
+PruneResult spend(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress) {
+    if (budget.of == BudgetOf::own)
+        return path.spend(budget, progress);
+    if (const auto all = path.everything(); all && savings.percentage(*all, budget.of) < budget.amount - slack)
+        refuseShare(budget, savings.percentage(*all, budget.of));
+    return path.measuresSteps() ? firstEnough(path, budget, savings, progress)
+                                : leastEnough(path, budget, savings, progress);
+}
+
+} // namespace secateur

@@ -1,0 +1,170 @@
+#include "backends/session/provenance_json.h"
+
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "analysis/strategies/budget.h"
+#include "backends/session/mask_json.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace secateur {
+
+namespace {
+
+/// Reads a budget: a number of units, or a text such as "12.5%" or "params:20%".
+std::optional<Budget> readBudget(const JsonObject& provenance) {
+    constexpr const char* key = "budget";
+    if (!provenance.isSet(key))
+        return std::nullopt;
+    if (provenance.isText(key)) {
+        const std::string text = provenance.text(key).value();
+        try {
+            if (const Budget budget = parseBudget(text); budget.isPercentage)
+                return budget;
+        } catch (const UsageError&) { // told below with the place in the file
+        }
+        provenance.refuse(key, fmt::format("expected a number or a percentage, found \"{}\"", text));
+    }
+    const double amount = provenance.number(key).value();
+    if (!std::isfinite(amount) || amount < 0)
+        provenance.refuse(key, fmt::format("expected a number from 0, found {}", amount));
+    return Budget{std::abs(amount), false}; // abs() turns -0 into 0
+}
+
+/// A number as JSON; null if it is not finite.
+std::string numberJson(double value) {
+    return std::isfinite(value) ? exactly(value) : "null";
+}
+
+double readNumber(const JsonObject& object, const char* key) {
+    return object.number(key).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+int whole(const JsonObject& from, const char* key) {
+    return static_cast<int>(from.integer(key, 0, std::numeric_limits<int>::max()).value_or(0));
+}
+
+std::optional<PruneHistory> readHistory(const JsonObject& provenance) {
+    const auto object = provenance.object("history");
+    if (!object)
+        return std::nullopt;
+    object->allowOnly({"measure", "before", "steps", "cuts"});
+    PruneHistory history;
+    history.measure = object->text("measure").value_or("");
+    history.before = readNumber(*object, "before");
+    history.steps = whole(*object, "steps");
+    for (const JsonObject& cut : object->objects("cuts").value_or(std::vector<JsonObject>())) {
+        cut.allowOnly({"step", "layer", "head", "score", "value"});
+        history.cuts.push_back({whole(cut, "step"),
+                                {whole(cut, "layer"), whole(cut, "head")},
+                                readNumber(cut, "score"),
+                                readNumber(cut, "value")});
+    }
+    return history;
+}
+
+std::vector<OrderedCut> readOrder(const JsonObject& provenance) {
+    std::vector<OrderedCut> order;
+    for (const JsonObject& cut : provenance.objects("order").value_or(std::vector<JsonObject>())) {
+        cut.allowOnly({"unit", "layer", "index", "score"});
+        const auto unit = cutUnitOf(cut.text("unit").value_or(""));
+        if (!unit)
+            cut.refuse("unit", fmt::format("\"{}\" is not a unit that can be cut", cut.text("unit").value_or("")));
+        order.push_back({*unit, whole(cut, "layer"), whole(cut, "index"), readNumber(cut, "score")});
+    }
+    return order;
+}
+
+} // namespace
+
+std::optional<MaskProvenance> provenanceOf(const JsonObject& file) {
+    const auto object = file.object("provenance");
+    if (!object)
+        return std::nullopt;
+    object->allowOnly({"strategy", "options", "budget", "text", "seed", "created", "secateur", "history", "text_digest",
+                       "order"});
+    MaskProvenance provenance;
+    provenance.strategy = object->text("strategy").value_or("");
+    if (const auto options = object->object("options")) {
+        for (const std::string& option : options->keys())
+            provenance.options[option] = options->text(option).value_or("");
+    }
+    provenance.budget = readBudget(*object);
+    provenance.text = object->text("text").value_or("");
+    provenance.seed = object->integer("seed", 0, std::numeric_limits<std::int64_t>::max());
+    provenance.created = object->text("created").value_or("");
+    provenance.secateur = object->text("secateur").value_or("");
+    provenance.history = readHistory(*object);
+    provenance.textDigest = object->text("text_digest").value_or("");
+    provenance.order = readOrder(*object);
+    return provenance;
+}
+
+std::string quoted(const std::string& text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string quotedOrNull(const std::string& text) {
+    return text.empty() ? "null" : quoted(text);
+}
+
+namespace {
+
+std::string budgetJson(const std::optional<Budget>& budget) {
+    if (!budget)
+        return "null";
+    return budget->isPercentage ? quoted(budgetText(*budget)) : budgetText(*budget);
+}
+
+std::string textDigestField(const MaskProvenance& provenance) {
+    return provenance.textDigest.empty() ? "" : ", \"text_digest\": " + quoted(provenance.textDigest);
+}
+
+/// The field "history", with one line for each cut. Empty for masks without a history.
+std::string historyField(const std::optional<PruneHistory>& history) {
+    return history ? ",\n    \"history\": " + historyJson(*history) : "";
+}
+
+/// The field "order", with one line for each cut. Empty for masks without a recorded order.
+std::string orderField(const std::vector<OrderedCut>& order) {
+    if (order.empty())
+        return "";
+    std::vector<std::string> cuts;
+    for (const OrderedCut& cut : order)
+        cuts.push_back(fmt::format("\n      {{\"unit\": \"{}\", \"layer\": {}, \"index\": {}, \"score\": {}}}",
+                                   name(cut.unit), cut.layer, cut.index, numberJson(cut.score)));
+    return fmt::format(",\n    \"order\": [{}]", join(cuts, ","));
+}
+
+} // namespace
+
+std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
+    if (!provenance)
+        return "null";
+    std::vector<std::string> options;
+    for (const auto& [name, value] : provenance->options)
+        options.push_back(quoted(name) + ": " + quoted(value));
+    return fmt::format("{{\"strategy\": {}, \"options\": {{{}}}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
+                       "\"created\": {}, \"secateur\": {}{}{}{}}}",
+                       quotedOrNull(provenance->strategy), join(options, ", "), budgetJson(provenance->budget),
+                       quotedOrNull(provenance->text), provenance->seed ? std::to_string(*provenance->seed) : "null",
+                       quotedOrNull(provenance->created), quotedOrNull(provenance->secateur),
+                       textDigestField(*provenance), historyField(provenance->history), orderField(provenance->order));
+}
+
+std::string historyJson(const PruneHistory& history) {
+    std::vector<std::string> cuts;
+    for (const HistoricCut& cut : history.cuts)
+        cuts.push_back(
+            fmt::format("\n      {{\"step\": {}, \"layer\": {}, \"head\": {}, \"score\": {}, \"value\": {}}}", cut.step,
+                        cut.head.layer, cut.head.head, numberJson(cut.score), numberJson(cut.value)));
+    return fmt::format("{{\"measure\": {}, \"before\": {}, \"steps\": {}, \"cuts\": [{}]}}", quoted(history.measure),
+                       numberJson(history.before), history.steps, join(cuts, ","));
+}
+
+} // namespace secateur
