@@ -174,6 +174,8 @@ bool isOwn(const StrategyInfo& info, const std::string& option) {
 void checkValues(const StrategyRequest& request) {
     if (request.metric)
         checkOptions(*request.metric);
+    if (const auto rule = request.options.find("rules"); rule != request.options.end() && rule->second != "paper")
+        throw UsageError(fmt::format("rules={} must be paper or none", rule->second), std::string(request.info->id));
     if (request.info->check)
         request.info->check(request);
 }

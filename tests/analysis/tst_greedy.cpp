@@ -313,7 +313,7 @@ private slots:
         QVERIFY(told("gnorm_greedy:per_step=0", 1).contains("should be 1 or more"));
         QVERIFY(told("gnorm_greedy:scalarisation=magic", 1).contains("must be one of auto"));
         QVERIFY(told("gnorm_greedy:scalarisation=pooled_norm", 1).contains("no pooled output"));
-        QVERIFY(told("gnorm_greedy:per_layer=true", 1).contains("its options are per_step, reversed, stop"));
+        QVERIFY(told("gnorm_greedy:per_layer=true", 1).contains("its options are per_step, reversed, rules, stop"));
         const QString alone = refusal([&] { prune(*c.model, requestOf("gnorm_greedy", 1), {}, {}); });
         QVERIFY2(alone.contains("needs a calibration text"), qPrintable(alone));
         QVERIFY(

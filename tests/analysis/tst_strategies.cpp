@@ -3,6 +3,7 @@
 
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
+#include "analysis/strategies/budget.h"
 #include "analysis/strategies/prune.h"
 #include "analysis/base/usage_error.h"
 #include "tests/support/fixture.h"
