@@ -63,11 +63,11 @@ struct MaskProvenance {
     std::map<std::string, std::string> options;
     std::optional<Budget> budget;
     std::string text; ///< source of the text on which the strategy measured
-    std::string textDigest = {}; ///< digest of the tokens of that text
     std::optional<std::int64_t> seed;
     std::string created;  ///< time in UTC as ISO 8601
     std::string secateur; ///< version of Secateur
     std::optional<PruneHistory> history = {};
+    std::string textDigest = {};        ///< digest of the tokens of `text`
     std::vector<OrderedCut> order = {}; ///< the cuts of a ranking strategy, first cut first; empty = not recorded
     bool operator==(const MaskProvenance&) const = default;
 };
