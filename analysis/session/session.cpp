@@ -284,6 +284,8 @@ std::vector<Evaluation> joinMasks(Session& session, const Session& other) {
 void joinRuns(Session& session, const Session& other) {
     for (Evaluation& evaluation : joinMasks(session, other))
         add(session, std::move(evaluation));
+    for (const Curves& curves : other.curves)
+        add(session.curves, curves);
 }
 
 void join(Session& session, const Session& other) {
