@@ -287,9 +287,10 @@ private:
     }
 
     /// Makes the plan for the next mask. It shares unchanged layers with the current plan. The next walk begins at the
-    /// first layer that changed.
+    /// first layer that changed, or at the last one if the mask is the same.
     void take(const PruningMask& mask) {
-        m_trace.firstLayer = m_trace.keepsStreams && m_isTraceWhole ? commonLayers(m_plan->mask(), mask) : 0;
+        const int first = std::min(commonLayers(m_plan->mask(), mask), m_spec.layerCount() - 1);
+        m_trace.firstLayer = m_trace.keepsStreams && m_isTraceWhole ? first : 0;
         m_plan = m_model.runner().plan(mask, m_plan->type());
     }
 

@@ -8,7 +8,10 @@
 
 #include <QtTest>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 
 using namespace secateur;
@@ -31,6 +34,18 @@ QString refusalOf(const std::function<void()>& work) {
         return QString::fromUtf8(error.what());
     }
     return "accepted";
+}
+
+/// The largest relative difference of the values; infinite if the cuts differ. The value after the last step of a run
+/// is computed without gradients, which may change its last digits.
+double apart(const PruneHistory& a, const PruneHistory& b) {
+    double worst = a.steps == b.steps && a.cuts.size() == b.cuts.size() ? 0 : std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < std::min(a.cuts.size(), b.cuts.size()); ++i) {
+        if (a.cuts[i].head != b.cuts[i].head || a.cuts[i].step != b.cuts[i].step)
+            return std::numeric_limits<double>::infinity();
+        worst = std::max(worst, std::abs(a.cuts[i].value / b.cuts[i].value - 1));
+    }
+    return worst;
 }
 
 /// A path with everything that it refers to.
@@ -71,10 +86,10 @@ private slots:
         QTest::addColumn<QString>("of");
         const QStringList strategies{"gate_norm", "random_head", "random_neuron", "random_block", "bottom_up",
                                      "random_head:per_layer=true", "gnorm_greedy"};
-        for (const QString folder : {"llama-gqa", "gpt2", "gemma2"})
+        for (const QString folder : {"gemma3", "gpt2", "llama-gqa"})
             for (const QString& strategy : strategies)
                 for (const QString of : {"params", "layers", "kv", "flops"})
-                    if ((of != "kv" || !strategy.contains("neuron")) && (folder != "gpt2" || strategy != "gate_norm"))
+                    if ((of != "kv" || !strategy.contains("neuron")) && (folder == "gemma3" || strategy != "bottom_up"))
                         QTest::addRow("%s %s %s", qPrintable(folder), qPrintable(strategy), qPrintable(of))
                             << folder << strategy << of;
     }
@@ -110,7 +125,9 @@ private slots:
                 const PruneResult shared = open.path->spend(parseBudget(units), {});
                 const PruneResult alone = prune(*c.model, requestFor(strategy, units), inputsOf(c), {});
                 QVERIFY2(shared.mask == alone.mask, strategy);
-                QVERIFY2(shared.history == alone.history, units);
+                QCOMPARE(shared.history.has_value(), alone.history.has_value());
+                if (shared.history)
+                    QVERIFY2(apart(*shared.history, *alone.history) < 1e-6, units);
             }
         }
     }
@@ -142,7 +159,7 @@ private slots:
     }
 
     void placesAreCutFromEitherEnd() {
-        const GradientCase c("qwen3");
+        const GradientCase c("gemma3");
         const int layers = c.model->spec().layerCount();
         const auto dropped = [&](const QString& strategy, const QString& budget) {
             const PruningMask mask = prune(*c.model, requestFor(strategy, budget), {}, {}).mask;
@@ -159,7 +176,7 @@ private slots:
     }
 
     void papersProtectLayers() {
-        const GradientCase c("qwen3");
+        const GradientCase c("gemma3");
         PruneRequest request = requestFor("sink_head:rules=paper", "1");
         const PruneContext paper = contextOf(*c.model, request, {});
         QVERIFY(paper.protection == Protection::parse("first_last", c.model->spec()));

@@ -281,9 +281,9 @@ private slots:
         QTest::newRow("unknown") << "gatenorm"
                                  << "Unknown strategy \"gatenorm\". Did you mean gate_norm?";
         QTest::newRow("another") << "magic"
-                                 << "The known ones are gate_norm, gnorm_greedy, gnorm_inverse, random_head";
+                                 << "The known ones are gate_norm, attention_importance, mlp_importance";
         QTest::newRow("option") << "gate_norm:fold=true"
-                                << "its options are per_layer, reversed, augmented";
+                                << "its options are per_layer, reversed, rules, augmented";
         QTest::newRow("random") << "random_head:reversed=true"
                                 << "its options are per_layer";
         QTest::newRow("no metric") << "by_metric"

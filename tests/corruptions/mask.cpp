@@ -174,7 +174,7 @@ void addProvenance(Table& table) {
     table.more("provenance in words", R"("provenance":"by hand")", source + "expected an object, found \"by hand\"");
     table.more("an unknown field of the provenance", R"("provenance":{"metric":"a"})",
                source + "metric: is an unknown field; the fields are strategy, options, budget, text, seed, "
-                        "created, secateur, history");
+                        "created, secateur, history, text_digest, order");
     table.more("a history in words", R"("provenance":{"history":"greedy"})",
                source + "history: expected an object, found \"greedy\"");
     table.more("a history's unknown field", R"("provenance":{"history":{"loss":1}})",
@@ -190,7 +190,7 @@ void addProvenance(Table& table) {
     table.more("a number as text", R"("provenance":{"budget":"8"})",
                source + "budget: expected a number or a percentage, found \"8\"");
     table.more("an endless budget", R"("provenance":{"budget":"inf%"})",
-               source + "budget: expected a number from 0, found inf");
+               source + "budget: expected a number or a percentage, found \"inf%\"");
     table.more("a negative budget", R"("provenance":{"budget":-8})",
                source + "budget: expected a number from 0, found -8");
     table.more("a budget in a list", R"("provenance":{"budget":[8]})", source + "budget: expected a number, found [8]");
