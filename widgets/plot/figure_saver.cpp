@@ -17,6 +17,9 @@
 
 #include <qcustomplot.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -185,6 +188,19 @@ QImage figureImage(const Figure& figure, FigureWidth width) {
     return image;
 }
 
+namespace {
+
+/// Flushes the names in a folder to the disk. QSaveFile does not: after a power failure, the old file could be back.
+void flushNames(const QString& folder) {
+    const int descriptor = ::open(QFile::encodeName(folder).constData(), O_RDONLY | O_DIRECTORY);
+    if (descriptor < 0)
+        return;
+    ::fsync(descriptor);
+    ::close(descriptor);
+}
+
+} // namespace
+
 void saveFigure(const Figure& figure, const QString& path, FigureWidth width, bool force) {
     const QString extension = QFileInfo(path).suffix().toLower();
     if (extension == "png")
@@ -202,6 +218,7 @@ void writeAside(const QString& path, const QByteArray& bytes, bool force) {
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
         throw Error("cannot be written: " + file.errorString().toStdString(), path.toStdString());
+    flushNames(QFileInfo(path).absolutePath());
 }
 
 } // namespace secateur
