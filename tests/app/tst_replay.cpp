@@ -77,20 +77,27 @@ public:
 
     void apply(const FileChange& change) {
         const std::string path = relative(change.path);
-        if (change.kind == FileChange::Kind::content) {
-            if (const auto found = m_now.find(path); found != m_now.end())
-                found->second->since.push_back(change.content);
-        } else if (change.kind == FileChange::Kind::sync) {
-            sync(path);
-        } else {
-            FileChange own = change;
-            own.path = path;
-            own.to = relative(change.to);
-            auto inode = std::make_shared<Inode>();
-            inode->isFolder = change.isFolder;
-            m_pending.push_back({own, inode});
-            rename(m_now, m_pending.back());
+        switch (change.kind) {
+        case FileChange::Kind::content:
+            if (const auto inode = find(path))
+                inode->since.push_back(change.content);
+            return;
+        case FileChange::Kind::sync:
+            return sync(path);
+        case FileChange::Kind::unnamed:
+            m_unnamed[path] = std::make_shared<Inode>();
+            return;
+        default:
+            break;
         }
+        FileChange own = change;
+        own.path = path;
+        own.to = relative(change.to);
+        const bool isLink = change.kind == FileChange::Kind::link;
+        auto inode = isLink ? m_unnamed.at(path) : std::make_shared<Inode>();
+        inode->isFolder = change.isFolder;
+        m_pending.push_back({own, inode});
+        rename(m_now, m_pending.back());
     }
 
     std::size_t pending() const { return m_pending.size(); }
@@ -119,7 +126,7 @@ public:
 private:
     struct Pending {
         FileChange change;
-        std::shared_ptr<Inode> inode; ///< that `create` makes
+        std::shared_ptr<Inode> inode; ///< the file that gets its first name
     };
 
     static std::string read(const fs::path& path) {
@@ -136,6 +143,9 @@ private:
         switch (change.kind) {
         case FileChange::Kind::create:
             names[change.path] = pending.inode;
+            break;
+        case FileChange::Kind::link:
+            names[change.to] = pending.inode;
             break;
         case FileChange::Kind::rename:
             move(names, change.path, change.to);
@@ -159,13 +169,18 @@ private:
         return slash == std::string::npos ? std::string() : path.substr(0, slash);
     }
 
+    std::shared_ptr<Inode> find(const std::string& path) const {
+        if (const auto named = m_now.find(path); named != m_now.end())
+            return named->second;
+        const auto unnamed = m_unnamed.find(path);
+        return unnamed == m_unnamed.end() ? nullptr : unnamed->second;
+    }
+
     void sync(const std::string& path) {
-        const auto found = m_now.find(path);
-        if (found != m_now.end() && !found->second->isFolder) {
-            Inode& inode = *found->second;
-            if (!inode.since.empty())
-                inode.flushed = inode.since.back();
-            inode.since.clear();
+        if (const auto inode = find(path); inode && !inode->isFolder) {
+            if (!inode->since.empty())
+                inode->flushed = inode->since.back();
+            inode->since.clear();
             return;
         }
         std::vector<Pending> rest; // changes in other folders are not flushed with this one
@@ -183,6 +198,7 @@ private:
     std::string m_folder;
     Names m_flushed;                ///< names that are on the disk
     Names m_now;                    ///< names as the program sees them
+    Names m_unnamed;                ///< files that have or had no name, by what changes call them
     std::vector<Pending> m_pending; ///< changes from the first to the second
 };
 

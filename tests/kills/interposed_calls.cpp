@@ -291,6 +291,8 @@ static int opened(const char* path, int flags, mode_t mode) {
     }
     const bool isNew = isRecording && (flags & O_CREAT) != 0 && syscall(SYS_access, path, F_OK) != 0;
     const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+    if ((flags & O_TMPFILE) == O_TMPFILE)
+        return recordName(file, FileChange::Kind::unnamed, pathOf(file).c_str());
     if (isNew)
         return recordName(file, FileChange::Kind::create, path);
     return (flags & O_TRUNC) != 0 ? afterWriting(file, file) : file;
@@ -335,6 +337,14 @@ int renameat2(int fromFolder, const char* from, int toFolder, const char* to, un
     dieIfLast(to);
     const auto kind = (flags & RENAME_EXCHANGE) != 0 ? FileChange::Kind::swap : FileChange::Kind::rename;
     return recordName(static_cast<int>(syscall(SYS_renameat2, fromFolder, from, toFolder, to, flags)), kind, from, to);
+}
+
+int linkat(int fromFolder, const char* from, int toFolder, const char* to, int flags) noexcept {
+    std::array<char, PATH_MAX> real{};
+    if (isRecording && readlink(from, real.data(), real.size() - 1) < 0)
+        real[0] = 0;
+    const auto result = static_cast<int>(syscall(SYS_linkat, fromFolder, from, toFolder, to, flags));
+    return recordName(result, FileChange::Kind::link, real.data(), to);
 }
 
 int unlink(const char* path) noexcept {

@@ -36,6 +36,8 @@ struct FileChange {
         rename,  ///< `path` took the name `to`
         swap,    ///< `path` and `to` exchanged their names
         remove,  ///< the name `path` was removed
+        unnamed, ///< a file without a name was made, which other changes call `path`
+        link,    ///< the file that had no name, `path`, took the name `to`
     };
     Kind kind;
     std::string path; ///< absolute, as the program named it
