@@ -144,4 +144,9 @@ std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     return card;
 }
 
+std::string interruptedExportCard(std::string_view version) {
+    return fmt::format("# Interrupted {}{}\n\nThe files of this export do not all belong together. Repeat the export.\n",
+                       exportCardMark, version);
+}
+
 } // namespace secateur

@@ -49,4 +49,8 @@ struct ExportFacts {
 /// @param sourceCard card of the source. It follows the new card; its YAML metadata block stays at the beginning
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard);
 
+/// The card of an export of several files while they take their names. It stays if that is interrupted, and says that
+/// the export may be repeated (isExportCard()).
+std::string interruptedExportCard(std::string_view version);
+
 } // namespace secateur

@@ -178,9 +178,12 @@ void AtomicFile::sync() {
     syncFile(path(), m_name);
 }
 
-void AtomicFile::removeTarget() {
-    if (unlink(m_target.c_str()) != 0 && errno != ENOENT)
+bool AtomicFile::removeTarget() {
+    if (unlink(m_target.c_str()) == 0)
+        return true;
+    if (errno != ENOENT)
         failWriting(m_name);
+    return false;
 }
 
 void AtomicFile::commit() {

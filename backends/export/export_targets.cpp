@@ -193,30 +193,45 @@ private:
                         m_request.path, "Choose another name, or remove the file before");
         AtomicFile model(m_request.path, FileKind::gguf);
         AtomicFile card(cardPath, FileKind::exportCard);
-        std::vector<AtomicFile*> files{&model, &card};
         std::optional<AtomicFile> mask;
         if (!isMaskThere)
-            files.push_back(&mask.emplace(maskPath, FileKind::mask));
+            mask.emplace(maskPath, FileKind::mask);
         write([&](const std::string&) { return model.path(); });
         verify(model.path());
         if (mask)
             mask->write(maskJson(record()));
         card.write(cardText(fs::path(maskPath).filename().string(), {}));
-        commitTogether(files);
+        commitTogether(model, mask ? &*mask : nullptr, card, cardPath);
         for (const std::string& path : {m_request.path, maskPath, cardPath})
             addFile(path);
     }
 
-    /// Commits model, mask and card. The three files cannot be renamed at once. Mask and card of an earlier export are
-    /// therefore removed first, so that a model never has the mask or card of another model.
-    static void commitTogether(const std::vector<AtomicFile*>& files) {
-        for (AtomicFile* file : files)
-            file->sync();
-        for (AtomicFile* file : files)
-            if (file != files.front()) // the rename replaces the first file, the model
-                file->removeTarget();
-        for (AtomicFile* file : files)
-            file->commit();
+    /// Commits model, mask and card, which cannot be renamed at once. A note takes the place of the card meanwhile, so
+    /// that a model never has the mask or the card of another one, and an interrupted export can be repeated.
+    /// @param mask null if the right mask is there already
+    static void commitTogether(AtomicFile& model, AtomicFile* mask, AtomicFile& card, const std::string& cardPath) {
+        model.sync();
+        if (mask)
+            mask->sync();
+        card.sync();
+        bool isChanged = fs::exists(cardPath); // whether something of an earlier export is lost
+        writeWhole(cardPath, interruptedExportCard(SECATEUR_VERSION), FileKind::exportCard);
+        try {
+            if (mask)
+                isChanged = mask->removeTarget() || isChanged;
+            model.commit();
+            isChanged = true;
+            if (mask)
+                mask->commit();
+            card.commit();
+        } catch (const Error& error) {
+            if (!isChanged) {
+                std::error_code ignored;
+                fs::remove(cardPath, ignored);
+                throw;
+            }
+            throw Error(error.message(), error.subject(), "The export is incomplete: repeat it with --force");
+        }
     }
 
     void exportFolder() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/export/export_card.h"
 #include "tests/kills/writers.h"
 
 #include <QDir>
@@ -47,12 +48,13 @@ inline bool areRecognisable(const QStringList& leftovers) {
     return std::ranges::all_of(leftovers, [](const QString& name) { return known.match(name).hasMatch(); });
 }
 
-/// Whether each file of `some` is in `all` with the same contents. A killed export may lack its mask or card, but must
-/// not have those of another generation.
+/// Whether each file of `some` is in `all` with the same contents. A killed export may lack its mask, or have a note
+/// instead of its card, but must not have those of another generation.
 inline bool isPartOf(const Files& some, const Files& all) {
+    const std::string note = interruptedExportCard(SECATEUR_VERSION);
     return std::ranges::all_of(some, [&](const auto& file) {
         const auto found = all.find(file.first);
-        return found != all.end() && found->second == file.second;
+        return found != all.end() && (found->second == file.second || file.second == note);
     });
 }
 

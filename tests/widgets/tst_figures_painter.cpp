@@ -307,7 +307,7 @@ private slots:
 
     void savedMapsHaveTheMeansOfTheirRows() {
         Figure figure = heatMap(6, 4);
-        const QColor bars = paperTheme(300).muted;
+        const QColor bars = mixed(paperTheme(300).background, paperTheme(300).text, 0.45);
         const int before = count(figureImage(figure, FigureWidth::column), bars.rgb());
         figure.rowBars = true;
         const int after = count(figureImage(figure, FigureWidth::column), bars.rgb());

@@ -240,7 +240,7 @@ void TestMaskPanel::everyMeasuredMaskIsARow() {
     // The dense model is the first row, although it was evaluated last.
     QCOMPARE(table->model()->index(0, 1).data().toString(), "dense");
     QCOMPARE(table->model()->index(1, 2).data().toString(), "11");
-    QCOMPARE(table->model()->index(1, 5).data().toString(), "0.250");
+    QCOMPARE(table->model()->index(1, 5).data().toString(), "+0.250");
 }
 
 void TestMaskPanel::doubleClickBringsAMaskBack() {

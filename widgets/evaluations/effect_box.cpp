@@ -65,8 +65,10 @@ QString nameOf(const ExtraItem& item, const ExtraEvaluation& extra) {
     return std::holds_alternative<SpeedRequest>(item) ? ExtraResultsBox::tr("tokens/s") : ExtraResultsBox::tr("prompt");
 }
 
-const char* unitOf(const Perplexity& run) {
-    return run.rules.protocol == TextProtocol::wordPpl ? "nats/word" : "nats/token";
+/// The full unit for tooltips; the label itself has room for "nats" only.
+QString unitOf(const Perplexity& run) {
+    return run.rules.protocol == TextProtocol::wordPpl ? EffectBox::tr("In nats per word.")
+                                                       : EffectBox::tr("In nats per token.");
 }
 
 QString interval(const LossDifference& difference) {
@@ -278,12 +280,10 @@ void EffectBox::showFigures() {
     }
     const LossDifference& difference = found->difference;
     const bool isDense = !isCompared || (difference.nats == 0 && difference.standardError == 0);
-    if (isDense)
-        m_loss->setText(effectText(shownWithError(found->run.lossNats, found->run.standardError)) + " " +
-                        unitOf(found->run));
-    else
-        m_loss->setText(signedWithError(difference.nats, difference.standardError) + " " + unitOf(found->run));
-    m_loss->setToolTip(isDense ? QString() : interval(difference));
+    const QString loss = isDense ? effectText(shownWithError(found->run.lossNats, found->run.standardError))
+                                 : signedWithError(difference.nats, difference.standardError);
+    m_loss->setText(loss + " nats");
+    m_loss->setToolTip(isDense ? unitOf(found->run) : unitOf(found->run) + '\n' + interval(difference));
     const QString run = effectText(shownNumber(found->run.perplexity(), 4));
     m_perplexity->setText(isDense ? run : effectText(shownNumber(found->dense.perplexity(), 4)) + " → " + run);
 }

@@ -73,6 +73,10 @@ std::string stateOf(const Evaluation& evaluation) {
     if (evaluation.text)
         state += fmt::format("|{}|{}", evaluation.text->perplexity.windows.size(),
                              exactly(evaluation.text->perplexity.lossNats));
+    if (evaluation.pooled)
+        state += '|' + exactly(evaluation.pooled->distance.relative.value);
+    if (evaluation.latency)
+        state += '|' + exactly(evaluation.latency->tokensPerSecond(evaluation.latency->run));
     return state;
 }
 
@@ -253,7 +257,7 @@ std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) cons
                     static_cast<qulonglong>(run.windows.size())};
         if (evaluation.text->reference && !isDense(evaluation)) {
             const LossDifference& difference = evaluation.text->reference->difference;
-            cells[5] = {cellText(shownWithError(difference.nats, difference.standardError)), difference.nats};
+            cells[5] = {cellText(shownChange(difference.nats, difference.standardError)), difference.nats};
         }
     }
     if (evaluation.pooled) {

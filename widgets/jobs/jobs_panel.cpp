@@ -11,6 +11,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -109,11 +110,20 @@ void JobsPanel::add(quint64 id, const QString& title) {
     m_rows[id] = row;
     connect(row->cancelButton(), &QToolButton::clicked, m_jobs, [jobs = m_jobs, id] { jobs->cancel(id); });
     m_empty->hide();
+    removeOldRows();
+}
+
+/// Removes the oldest rows of jobs that have ended. Rows of jobs that run stay.
+void JobsPanel::removeOldRows() {
     // The last two items are the stretch and the hidden text for an empty list.
-    while (m_column->count() > static_cast<int>(m_rows.size()) + mostEnded + 2) {
-        QWidget* oldest = m_column->itemAt(m_column->count() - 3)->widget();
-        m_column->removeWidget(oldest);
-        oldest->deleteLater();
+    int tooMany = m_column->count() - 2 - static_cast<int>(m_rows.size()) - mostEnded;
+    for (int place = m_column->count() - 3; place >= 0 && tooMany > 0; --place) {
+        QWidget* row = m_column->itemAt(place)->widget();
+        if (std::ranges::any_of(m_rows, [row](const auto& running) { return running.second == row; }))
+            continue;
+        m_column->removeWidget(row);
+        row->deleteLater();
+        --tooMany;
     }
 }
 

@@ -22,6 +22,7 @@ public:
 private:
     class Row;
     void add(quint64 id, const QString& title);
+    void removeOldRows();
     void update(quint64 id, double fraction, const QString& text, double secondsLeft);
     void end(quint64 id, const QString& how, const QString& tip = {});
 

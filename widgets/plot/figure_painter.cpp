@@ -369,12 +369,32 @@ QCPAxisRect* addScatterAxes(QCPLayoutGrid& layout, int row, const Figure& figure
     return rect;
 }
 
+/// Whether the label of a value axis is too long to stand beside it. A legend and the other axis take half the height.
+bool isLowFor(const QCPAxis& axis, const PlotTheme& theme) {
+    return QFontMetrics(theme.font).horizontalAdvance(axis.label()) > axis.parentPlot()->viewport().height() / 2;
+}
+
+/// Moves the label of a value axis into the row above the axes, in front of the legend.
+void raiseLabel(QCPAxis& axis, QCPLayoutGrid& row, const PlotTheme& theme) {
+    auto* label = new QCPTextElement(axis.parentPlot(), axis.label() + ":", theme.font);
+    label->setTextColor(theme.text);
+    label->setLayer("axes");
+    row.insertColumn(0);
+    row.addElement(0, 0, label);
+    row.setColumnStretchFactor(0, stretchNothing);
+    axis.setLabel({});
+}
+
 void paintScatter(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
     const QCPAxisRect* rect = addScatterAxes(layout, 1, figure, theme);
     for (std::size_t i = 0; i < figure.series.size(); ++i)
         addPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), figure.series[i], i, theme);
-    if (figure.series.size() > 1) {
-        addLegend(plot, *addGrid(layout, 0), theme);
+    const bool isLow = isLowFor(*rect->axis(QCPAxis::atLeft), theme);
+    if (figure.series.size() > 1 || isLow) {
+        QCPLayoutGrid* row = addGrid(layout, 0);
+        addLegend(plot, *row, theme);
+        if (isLow)
+            raiseLabel(*rect->axis(QCPAxis::atLeft), *row, theme);
         layout.setRowStretchFactor(0, stretchNothing);
     }
     layout.setRowSpacing(0);

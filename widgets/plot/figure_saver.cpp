@@ -10,15 +10,20 @@
 #include <QImageWriter>
 #include <QPageSize>
 #include <QPdfWriter>
-#include <QSaveFile>
+#include <QRandomGenerator>
 #include <QSvgGenerator>
 #include <QXmlStreamReader>
 #include <QXmlStreamWriter>
 
 #include <qcustomplot.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 
 namespace secateur {
@@ -185,6 +190,19 @@ QImage figureImage(const Figure& figure, FigureWidth width) {
     return image;
 }
 
+namespace {
+
+/// Flushes the names in a folder to the disk. Otherwise the old file could be back after a power failure.
+void flushNames(const QString& folder) {
+    const int descriptor = ::open(QFile::encodeName(folder).constData(), O_RDONLY | O_DIRECTORY);
+    if (descriptor < 0)
+        return;
+    ::fsync(descriptor);
+    ::close(descriptor);
+}
+
+} // namespace
+
 void saveFigure(const Figure& figure, const QString& path, FigureWidth width, bool force) {
     const QString extension = QFileInfo(path).suffix().toLower();
     if (extension == "png")
@@ -199,9 +217,25 @@ void saveFigure(const Figure& figure, const QString& path, FigureWidth width, bo
 
 void writeAside(const QString& path, const QByteArray& bytes, bool force) {
     checkOldFile(path, force);
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-        throw Error("cannot be written: " + file.errorString().toStdString(), path.toStdString());
+    const QFileInfo old(path);
+    const QString target = old.exists() ? old.canonicalFilePath() : old.absoluteFilePath(); // behind a link
+    const QString folder = QFileInfo(target).absolutePath();
+    const quint64 number = QRandomGenerator::system()->generate64();
+    QFile file(folder + QString("/.secateur-%1.tmp").arg(number, 16, 16, QChar('0')));
+    const bool isWritten = file.open(QIODevice::WriteOnly | QIODevice::NewOnly) && file.write(bytes) == bytes.size() &&
+                           file.flush();
+    QString failure = isWritten ? QString() : file.errorString();
+    if (old.exists())
+        file.setPermissions(old.permissions());
+    if (isWritten && (::fsync(file.handle()) != 0 ||
+                      ::rename(QFile::encodeName(file.fileName()).constData(), QFile::encodeName(target).constData()) != 0))
+        failure = qt_error_string(errno);
+    file.close();
+    if (!failure.isEmpty()) {
+        file.remove();
+        throw Error("cannot be written: " + failure.toStdString(), path.toStdString());
+    }
+    flushNames(folder);
 }
 
 } // namespace secateur

@@ -42,7 +42,7 @@ void PlotRowBars::setTheme(const PlotTheme& theme) {
     m_title->setLabelPadding(theme.length(2));
     m_rows->setVisible(false);
     m_means->setPen(Qt::NoPen);
-    m_means->setBrush(theme.muted);
+    m_means->setBrush(mixed(theme.background, theme.text, 0.45)); // lighter than text, also on paper
 }
 
 void PlotRowBars::setTitle(const QString& title) {
