@@ -317,7 +317,7 @@ void TestMaskPanel::aPointChoosesItsRow() {
         bench.masks().duplicateMask();
     }
     bench.masks().clearMask();
-    EvaluationScatter* scatter = bench.evaluations.scatter();
+    PointWidget* scatter = bench.evaluations.scatter();
     QTRY_VERIFY(scatter->isVisible() && scatter->position(2));
     QTest::mouseClick(scatter, Qt::LeftButton, {}, *scatter->position(1));
     QVERIFY(bench.evaluations.current());
