@@ -72,8 +72,8 @@ bool isCsv(std::string_view content) {
 }
 
 bool isFigureJson(std::string_view content) {
-    constexpr std::array<std::string_view, 5> kinds{"\"heat_map\"", "\"series\"", "\"bands\"", "\"histogram\"",
-                                                    "\"scatter\""};
+    constexpr std::array<std::string_view, 7> kinds{"\"heat_map\"",  "\"series\"",  "\"bands\"", "\"histogram\"",
+                                                    "\"scatter\"", "\"curves\"", "\"panels\""};
     return isJsonObject(content) && holds(content, "\"kind\"") && holds(content, "\"title\"") &&
            std::ranges::any_of(kinds, [&](std::string_view kind) { return holds(content, kind); });
 }
