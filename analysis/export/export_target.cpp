@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
+#include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/pruning_mask.h"
 
 #include <fmt/format.h>
@@ -355,7 +356,7 @@ LegalMask legalised(const PruningMask& mask, const ModelSpec& spec, LegaliseBy b
                 change += change > 0 ? -1 : 1;
             }
         }
-        legal.mask.setLayer(index, layer);
+        setEdited(legal.mask, index, layer);
     }
     return legal;
 }
