@@ -71,10 +71,10 @@ void checkCompensation(const LayerMask& layer, const std::string& subject) {
 
 void checkCompensationFits(const LayerMask& mask, const LayerSpec& layer, int hidden, const std::string& subject) {
     const LayerCompensation& own = compensationOf(mask);
-    if (hidden > 0) { // a spec that was made from a structure does not know it
-        checkVector(own.attentionBias, static_cast<std::size_t>(hidden), "attention_bias", subject);
-        checkVector(own.mlpBias, static_cast<std::size_t>(hidden), "mlp_bias", subject);
-    }
+    if (hidden == 0) // a spec that was made from a structure knows neither the width nor all kinds of attention
+        return;
+    checkVector(own.attentionBias, static_cast<std::size_t>(hidden), "attention_bias", subject);
+    checkVector(own.mlpBias, static_cast<std::size_t>(hidden), "mlp_bias", subject);
     if (layer.attention == AttentionKind::none && own.ofAttention() != LayerCompensation())
         throw Error("has no attention to compensate", subject);
     if (layer.attention == AttentionKind::linear && !own.headScale.empty())

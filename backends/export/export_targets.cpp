@@ -209,16 +209,20 @@ private:
         verify(model.path());
         card.write(cardText(fs::path(maskPath).filename().string(), {}));
         const auto earlier = compensationLinkIn(maskPath);
-        const std::string compensation = writeCompensation(maskPath, m_request.record.mask);
-        if (mask)
-            mask->write(maskJson(record(), compensation));
+        std::optional<CompensationFile> compensation;
+        if (mask) {
+            compensation.emplace(maskPath, m_request.record.mask);
+            mask->write(maskJson(record(), compensation->name()));
+        }
         commitTogether(files);
-        if (earlier && mask && earlier->file != compensation)
-            removeUnusedCompensation(maskPath, *earlier);
+        if (compensation) {
+            compensation->keep();
+            removeUnusedCompensations(maskPath, compensation->name(), earlier);
+        }
         for (const std::string& path : {m_request.path, maskPath, cardPath})
             addFile(path);
-        if (!compensation.empty())
-            addFile((fs::path(maskPath).parent_path() / compensation).string());
+        if (compensation && !compensation->name().empty())
+            addFile(compensation->path());
     }
 
     /// Commits model, mask and card. The three files cannot be renamed at once. Mask and card of an earlier export are

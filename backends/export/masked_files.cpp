@@ -217,13 +217,14 @@ void MaskedFiles::addFile(const std::shared_ptr<const MappedFile>& source, const
     File file{own != m_checkpoint->tensors().end() ? own->file : source, {}, {}};
     std::ranges::copy_if(cuts, std::back_inserter(file.cuts),
                          [&](const WeightCut& cut) { return cut.entry->file == file.source; });
-    std::vector<AddedBias> own;
-    std::ranges::copy_if(added, std::back_inserter(own),
+    std::vector<AddedBias> biases;
+    std::ranges::copy_if(added, std::back_inserter(biases),
                          [&](const AddedBias& bias) { return bias.beside->file == file.source; });
-    if (own.empty() && std::ranges::none_of(file.cuts, &WeightCut::isWidened))
+    if (biases.empty() && std::ranges::none_of(file.cuts, &WeightCut::isWidened))
         file.pieces = piecesOf(*file.source, file.cuts);
     else
-        file.pieces = (m_isGguf ? relaidGguf : relaidSafetensors)(*file.source, m_checkpoint->tensors(), file.cuts, own);
+        file.pieces =
+            (m_isGguf ? relaidGguf : relaidSafetensors)(*file.source, m_checkpoint->tensors(), file.cuts, biases);
     m_files.push_back(std::move(file));
 }
 

@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
+#include <vector>
 
 namespace secateur {
 
@@ -58,7 +60,22 @@ std::string fileSum(std::span<const std::byte> bytes) {
     return sum.hexadecimal();
 }
 
-/// Whether a JSON file of a folder states a sum. Also true if that cannot be found out.
+/// The digits in a name that nameBeside() gives; empty for other names.
+std::string digitsOf(std::string_view name) {
+    constexpr std::string_view ending = ".compensation.safetensors";
+    if (!name.ends_with(ending) || name.size() < ending.size() + digitsInName)
+        return {};
+    return std::string(name.substr(name.size() - ending.size() - digitsInName, digitsInName));
+}
+
+/// Whether a file was written at least a minute ago, so that no process is still about to write its mask.
+bool isOld(const fs::directory_entry& file) {
+    std::error_code failure;
+    const auto written = file.last_write_time(failure);
+    return !failure && fs::file_time_type::clock::now() - written >= std::chrono::minutes(1);
+}
+
+/// Whether a JSON file of a folder states a sum. Also true if that cannot be found out. @param sum its first digits
 bool isStatedIn(const fs::path& folder, const std::string& sum) {
     std::error_code failure;
     for (const auto& entry : fs::directory_iterator(folder, failure)) {
@@ -125,19 +142,39 @@ bool addLinkedCompensation(const std::string& path, const CompensationLink& link
     return true;
 }
 
-std::string writeCompensation(const std::string& path, const PruningMask& mask) {
+CompensationFile::CompensationFile(const std::string& path, const PruningMask& mask) {
     if (!mask.isCompensated())
-        return {};
-    std::string name = nameBeside(path, compensationSum(mask));
-    writeWhole((maskFolder(path) / name).string(), compensationBytes(mask), FileKind::compensation);
-    return name;
+        return;
+    m_name = nameBeside(path, compensationSum(mask));
+    m_path = (maskFolder(path) / m_name).string();
+    std::error_code failure;
+    const bool isThere = fs::exists(m_path, failure);
+    writeWhole(m_path, compensationBytes(mask), FileKind::compensation);
+    m_isNew = !isThere;
 }
 
-void removeUnusedCompensation(const std::string& path, const CompensationLink& link) {
+CompensationFile::~CompensationFile() {
+    std::error_code ignored;
+    if (m_isNew)
+        fs::remove(m_path, ignored);
+}
+
+void removeUnusedCompensations(const std::string& path, const std::string& current,
+                               const std::optional<CompensationLink>& earlier) {
     const fs::path folder = maskFolder(path);
     std::error_code ignored;
-    if (link.file == nameBeside(path, link.sum) && !isStatedIn(folder, link.sum))
-        fs::remove(folder / link.file, ignored);
+    std::vector<fs::path> unused;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        const std::string name = entry.path().filename().string();
+        const std::string digits = digitsOf(name);
+        if (digits.empty() || name != nameBeside(path, digits) || name == current)
+            continue;
+        const bool isReplaced = earlier && name == earlier->file;
+        if ((isReplaced || isOld(entry)) && !isStatedIn(folder, digits))
+            unused.push_back(entry.path());
+    }
+    for (const fs::path& file : unused)
+        fs::remove(file, ignored);
 }
 
 } // namespace secateur

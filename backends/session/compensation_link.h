@@ -31,14 +31,32 @@ std::string compensationLinkJson(const PruningMask& mask, std::string_view file)
 bool addLinkedCompensation(const std::string& path, const CompensationLink& link, const ModelSpec& spec,
                            PruningMask& mask);
 
-/// Writes the compensation of a mask, if it has one, beside the mask file: NAME.0123456789abcdef.compensation.safetensors
-/// for NAME.mask.json. The digits are the first of its sum, so that the compensation of an earlier mask with this path
-/// stays until the new mask is written. @return the name of the file; empty if the mask has no compensation
-/// @throws Error
-std::string writeCompensation(const std::string& path, const PruningMask& mask);
+/// The file with the compensation of a mask that is about to be written:
+/// NAME.0123456789abcdef.compensation.safetensors for NAME.mask.json. The digits are the first of its sum, so that the
+/// compensation of an earlier mask with this path stays until the new mask is written.
+class CompensationFile {
+public:
+    /// Writes the file, if the mask has a compensation. @param path of the mask file @throws Error
+    CompensationFile(const std::string& path, const PruningMask& mask);
+    /// Removes the file, unless keep() was called or it was there before.
+    ~CompensationFile();
+    CompensationFile(const CompensationFile&) = delete;
+    CompensationFile& operator=(const CompensationFile&) = delete;
 
-/// Removes the compensation of a replaced mask, if writeCompensation() wrote it for this path and no JSON file of the
-/// folder states its sum. Does nothing if it cannot be removed.
-void removeUnusedCompensation(const std::string& path, const CompensationLink& link);
+    const std::string& name() const { return m_name; } ///< empty if the mask has no compensation
+    const std::string& path() const { return m_path; }
+    void keep() { m_isNew = false; } ///< called after the mask was written
+
+private:
+    std::string m_name;
+    std::string m_path;
+    bool m_isNew = false;
+};
+
+/// Removes compensations that a CompensationFile wrote for this path and that no JSON file of the folder states: that
+/// of the replaced mask, and those that a killed process left behind at least a minute ago. Does nothing if they cannot
+/// be removed. @param current name that the mask now states; empty = none @param earlier link of the replaced mask
+void removeUnusedCompensations(const std::string& path, const std::string& current,
+                               const std::optional<CompensationLink>& earlier);
 
 } // namespace secateur

@@ -302,11 +302,11 @@ std::string maskJson(const MaskRecord& record, std::string_view compensationFile
 void writeMask(const std::string& path, const MaskRecord& record, bool force) {
     const auto earlier = compensationLinkIn(path);
     AtomicFile json(path, FileKind::mask, force); // checks that the mask may be written, before its compensation is
-    const std::string beside = writeCompensation(path, record.mask);
-    json.write(maskJson(record, beside));
+    CompensationFile compensation(path, record.mask);
+    json.write(maskJson(record, compensation.name()));
     json.commit();
-    if (earlier && earlier->file != beside)
-        removeUnusedCompensation(path, *earlier);
+    compensation.keep();
+    removeUnusedCompensations(path, compensation.name(), earlier);
 }
 
 namespace {

@@ -50,8 +50,8 @@ std::string historyJson(const PruneHistory& history);
 std::string maskJson(const MaskRecord& record, std::string_view compensationFile = "compensation");
 /// Writes a mask file beside its path and renames it. A compensation is written first, to a file whose name contains a
 /// part of its sum: NAME.0123456789abcdef.compensation.safetensors for NAME.mask.json. Whenever the process ends, the
-/// old or the new mask is there with its own compensation. The compensation of the replaced mask is then removed,
-/// unless another JSON file of the folder states its sum. @param force whether to replace a file that is no mask
+/// old or the new mask is there with its own compensation. Compensations of this name that no JSON file of the folder
+/// states are then removed. @param force whether to replace a file that is no mask
 /// @throws Error
 void writeMask(const std::string& path, const MaskRecord& record, bool force = false);
 

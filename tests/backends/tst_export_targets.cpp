@@ -48,7 +48,7 @@ ExportResult writeList(const ExportTarget& target, const Model&, const ExportReq
     return result;
 }
 
-ExportLayout listLayout(const ModelSpec& source, const PruningMask&) {
+ExportLayout listLayout(const ModelSpec& source, const PruningMask&, std::string_view) {
     return {"list", source};
 }
 
