@@ -69,7 +69,7 @@ const QMap<QString, QStringList> shelves{
     {"backends/formats", {"base", "config"}},
     {"backends/kernels", {}},
     {"backends/engine", {"base", "config", "formats", "kernels"}},
-    {"backends/session", {"base", "config"}},
+    {"backends/session", {"base", "config", "formats"}},
     {"backends/export", {"base", "formats", "engine", "session"}},
     {"backends/json", {"engine", "session", "export"}},
     {"backends/tokenizers", {"base", "formats"}},

@@ -16,7 +16,7 @@ namespace {
 const Corruptions& all() {
     static const Corruptions rows = fileCorruptions() + safetensorsCorruptions() + indexCorruptions() +
                                     configCorruptions() + ggufCorruptions() + splitCorruptions() + maskCorruptions() +
-                                    pytorchCorruptions() + sessionCorruptions() + sessionRunCorruptions() +
+                                    compensationCorruptions() + pytorchCorruptions() + sessionCorruptions() + sessionRunCorruptions() +
                                     predictionCorruptions() + tokenizerCorruptions();
     return rows;
 }

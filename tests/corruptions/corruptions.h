@@ -26,6 +26,7 @@ Corruptions configCorruptions();
 Corruptions ggufCorruptions();
 Corruptions splitCorruptions();
 Corruptions maskCorruptions();
+Corruptions compensationCorruptions();
 Corruptions pytorchCorruptions();
 Corruptions sessionCorruptions();
 Corruptions sessionRunCorruptions();

@@ -59,13 +59,42 @@ void addFiles(Table& table) {
     table.whole("a fraction of a version", R"({"secateur_mask":1.5})",
                 "secateur_mask: expected a whole number from 1 to 999, found 1.5");
     table.more("an unknown field", R"("notes":"")",
-               "notes: is an unknown field; the fields are secateur_mask, model, layers, bias_compensation, note, "
-               "provenance");
+               "notes: is an unknown field; the fields are secateur_mask, model, layers, compensation, "
+               "bias_compensation, note, provenance");
     table.more("a note of numbers", R"("note":1)", "note: expected text, found 1");
-    table.more("bias compensation", R"("bias_compensation":{"file":"b.safetensors"})",
-               "bias_compensation: is not supported yet; only null is");
-    table.more("no bias compensation in words", R"("bias_compensation":false)",
-               "bias_compensation: is not supported yet; only null is");
+}
+
+QByteArray link(const QByteArray& file, const QByteArray& sum, const QByteArray& mode) {
+    return R"("compensation":{"file":")" + file + R"(","sha256":")" + sum + R"(","mode":")" + mode + R"("})";
+}
+
+/// Links to a compensation. The file itself is damaged in the rows of compensation.cpp.
+void addLinks(Table& table) {
+    const QByteArray sum(64, 'a');
+    table.more("a compensation by name", R"("compensation":"a.safetensors")",
+               "compensation: expected an object, found \"a.safetensors\"");
+    table.more("a compensation without a file", R"("compensation":{"sha256":"","mode":"bias"})",
+               "compensation: file: is missing");
+    table.more("a compensation without a sum", R"("compensation":{"file":"a","mode":"bias"})",
+               "compensation: sha256: is missing");
+    table.more("a compensation without a mode", R"("compensation":{"file":"a","sha256":")" + sum + "\"}",
+               "compensation: mode: is missing");
+    table.more("a compensation elsewhere", link("../a", sum, "bias"),
+               "compensation: file: \"../a\" is not the name of a file beside the mask");
+    table.more("a compensation that is a folder", link("..", sum, "bias"),
+               "compensation: file: \"..\" is not the name of a file beside the mask");
+    table.more("a short sum", link("a", "abc", "bias"),
+               "compensation: sha256: expected 64 lower-case hexadecimal digits");
+    table.more("a sum in capitals", link("a", QByteArray(64, 'A'), "bias"),
+               "compensation: sha256: expected 64 lower-case hexadecimal digits");
+    table.more("an unknown mode", link("a", sum, "weights"),
+               "compensation: mode: expected one of bias, scale, both, found \"weights\"");
+    table.more("an unknown field of the compensation", R"("compensation":{"path":"a"})",
+               "compensation: path: is an unknown field; the fields are file, sha256, mode");
+    table.more("two compensations", link("a", sum, "bias") + R"(,"bias_compensation":{})",
+               "bias_compensation: is given together with \"compensation\", which replaces it");
+    table.more("an earlier compensation by name", R"("bias_compensation":false)",
+               "bias_compensation: expected an object, found false");
 }
 
 void addModels(Table& table) {
@@ -216,6 +245,7 @@ void addTied(Table& table) {
 Corruptions maskCorruptions() {
     Table table;
     addFiles(table);
+    addLinks(table);
     addModels(table);
     addCuts(table);
     addKinds(table);

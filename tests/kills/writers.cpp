@@ -9,6 +9,7 @@
 #include "backends/session/session_hdf5.h"
 #include "tests/support/evaluated_session.h"
 #include "tests/support/fixture.h"
+#include "tests/support/zeroed_model.h"
 #endif
 
 #include "tests/kills/interposed_calls.h"
@@ -115,6 +116,17 @@ const std::vector<Writer>& writers() {
              writeMask(folder + "/work.mask.json", maskOf(maskedSpec(), generation));
          },
          [](const std::string& folder) { readMask(folder + "/work.mask.json", maskedSpec(), {}); }},
+        {"compensated-mask", 6,
+         [](const std::string& folder, int generation) {
+             MaskRecord record = maskOf(maskedSpec(), generation);
+             if (generation % 3 != 2) // every third one replaces a mask with a compensation by one without
+                 record.mask = withDrawnCompensation(record.mask, maskedSpec(), static_cast<unsigned>(generation));
+             writeMask(folder + "/work.mask.json", record);
+         },
+         [](const std::string& folder) {
+             if (!readMask(folder + "/work.mask.json", maskedSpec(), {}).warnings.empty())
+                 throw Error("has lost its compensation", folder);
+         }},
         {"figure-csv", 2,
          [](const std::string& folder, int generation) {
              writeWhole(folder + "/work.csv", toCsv(figureOf(generation)), FileKind::csv);

@@ -149,7 +149,7 @@ void MaskEditor::edit(const QString& action, const std::set<int>& layers, Change
     for (int index : layers) {
         LayerMask layer = mask.layer(index);
         change(index, layer);
-        mask.setLayer(index, std::move(layer));
+        setEdited(mask, index, std::move(layer));
     }
     commitMask(action, std::move(mask));
 }
