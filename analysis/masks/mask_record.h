@@ -69,6 +69,7 @@ struct MaskProvenance {
     std::optional<PruneHistory> history = {};
     std::string textDigest = {};        ///< digest of the tokens of `text`
     std::vector<OrderedCut> order = {}; ///< the cuts of a ranking strategy, first cut first; empty = not recorded
+    std::vector<std::string> notes = {}; ///< sentences about choices that the strategy made
     bool operator==(const MaskProvenance&) const = default;
 };
 

@@ -103,14 +103,6 @@ private:
     const PruningMask& m_base;
 };
 
-void checkBudget(const Budget& budget) {
-    const std::string text = exactly(budget.amount);
-    if (budget.isPercentage && !(budget.amount >= 0 && budget.amount <= 100))
-        throw UsageError(fmt::format("{}% is no share from 0 to 100 %", text), "--budget");
-    if (!budget.isPercentage && (!(budget.amount >= 0) || budget.amount != std::floor(budget.amount)))
-        throw UsageError(fmt::format("{} is no whole number of units; a share ends in %", text), "--budget");
-}
-
 /// Number of units in a budget. A small tolerance avoids losing a unit by rounding if a percentage is a whole number of
 /// units.
 double wanted(const Budget& budget, std::size_t units) {
@@ -159,6 +151,14 @@ std::vector<OrderedCut> lowestPerLayer(const ModelSpec& spec, const Candidates& 
 
 } // namespace
 
+void checkUnitBudget(const Budget& budget) {
+    const std::string text = exactly(budget.amount);
+    if (budget.isPercentage && !(budget.amount >= 0 && budget.amount <= 100))
+        throw UsageError(fmt::format("{}% is no share from 0 to 100 %", text), "--budget");
+    if (!budget.isPercentage && (!(budget.amount >= 0) || budget.amount != std::floor(budget.amount)))
+        throw UsageError(fmt::format("{} is no whole number of units; a share ends in %", text), "--budget");
+}
+
 std::size_t unitCount(const ModelSpec& spec, CutUnit unit) {
     const PruningMask dense(spec);
     std::size_t count = 0;
@@ -173,7 +173,7 @@ namespace {
 /// The units to cut, in no particular order.
 std::vector<OrderedCut> chosenUnits(const ModelSpec& spec, const Matrix& values, const CutOrder& order,
                                     const Protection& protection, const PruningMask& base) {
-    checkBudget(order.budget);
+    checkUnitBudget(order.budget);
     const Candidates candidates(spec, values, order, protection, base);
     if (order.perLayer)
         return lowestPerLayer(spec, candidates, order, base);

@@ -52,6 +52,10 @@ PruningMask cutLowest(const ModelSpec& spec, const Matrix& values, const CutOrde
 std::vector<OrderedCut> lowestUnits(const ModelSpec& spec, const Matrix& values, const CutOrder& order,
                                     const Protection& protection, const PruningMask& base);
 
+/// Checks the amount of a budget in units. @throws UsageError for a count that is negative or not whole, or a percentage
+/// outside 0 to 100
+void checkUnitBudget(const Budget& budget);
+
 /// Number of units that can be cut: not protected, not cut yet, and with a value.
 std::size_t cuttable(const ModelSpec& spec, const Matrix& values, CutUnit unit, const Protection& protection,
                      const PruningMask& base);

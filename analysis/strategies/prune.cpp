@@ -109,7 +109,7 @@ MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base
     if (request.base && !request.base->keepsAll())
         provenance.options.emplace("base", base);
     provenance.budget = request.budget;
-    if (request.strategy.info->needsSeed)
+    if (request.strategy.needsSeed())
         provenance.seed = static_cast<std::int64_t>(request.seed);
     provenance.created = utcNow();
     provenance.secateur = SECATEUR_VERSION;
@@ -120,6 +120,7 @@ MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base
     MaskProvenance provenance = provenanceOf(request, base);
     provenance.history = result.history;
     provenance.order = result.order;
+    provenance.notes = result.notes;
     const std::optional<MeasuredData>& data = result.metric ? result.metric->data : result.data;
     if (!data)
         return provenance;

@@ -52,6 +52,11 @@ struct StrategyInfo {
     std::string_view paperProtects = "none"; ///< protection that rules=paper adds, as text for Protection::parse()
     /// Checks options beyond their types. @throws UsageError
     void (*check)(const StrategyRequest& request) = nullptr;
+    /// Metrics by which a strategy ranks both heads and neurons; empty = none.
+    std::string_view headMetric = {};
+    std::string_view neuronMetric = {};
+    /// For strategies that use PruneRequest::seed with some options only.
+    bool (*usesSeed)(const StrategyRequest& request) = nullptr;
 };
 
 /// All strategies, in the order in which lists show them. resources/manual/strategies.md defines them.
@@ -80,6 +85,8 @@ struct StrategyRequest {
     /// Value of one of the strategy's own options, or its default.
     std::string option(std::string_view name) const;
     bool flag(std::string_view name) const { return option(name) == "true"; }
+    /// Whether the mask depends on PruneRequest::seed.
+    bool needsSeed() const;
     CutUnit unit() const;
     /// Whether the units with the highest values are cut first. StrategyInfo::end says so; reversed=true inverts it.
     bool highestFirst() const;

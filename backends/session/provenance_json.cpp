@@ -87,7 +87,7 @@ std::optional<MaskProvenance> provenanceOf(const JsonObject& file) {
     if (!object)
         return std::nullopt;
     object->allowOnly({"strategy", "options", "budget", "text", "seed", "created", "secateur", "history", "text_digest",
-                       "order"});
+                       "order", "notes"});
     MaskProvenance provenance;
     provenance.strategy = object->text("strategy").value_or("");
     if (const auto options = object->object("options")) {
@@ -102,6 +102,7 @@ std::optional<MaskProvenance> provenanceOf(const JsonObject& file) {
     provenance.history = readHistory(*object);
     provenance.textDigest = object->text("text_digest").value_or("");
     provenance.order = readOrder(*object);
+    provenance.notes = object->texts("notes").value_or(std::vector<std::string>());
     return provenance;
 }
 
@@ -123,6 +124,13 @@ std::string budgetJson(const std::optional<Budget>& budget) {
 
 std::string textDigestField(const MaskProvenance& provenance) {
     return provenance.textDigest.empty() ? "" : ", \"text_digest\": " + quoted(provenance.textDigest);
+}
+
+std::string notesField(const std::vector<std::string>& notes) {
+    std::vector<std::string> texts;
+    for (const std::string& note : notes)
+        texts.push_back(quoted(note));
+    return texts.empty() ? "" : fmt::format(", \"notes\": [{}]", join(texts, ", "));
 }
 
 /// The field "history", with one line for each cut. Empty for masks without a history.
@@ -150,11 +158,12 @@ std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
     for (const auto& [name, value] : provenance->options)
         options.push_back(quoted(name) + ": " + quoted(value));
     return fmt::format("{{\"strategy\": {}, \"options\": {{{}}}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
-                       "\"created\": {}, \"secateur\": {}{}{}{}}}",
+                       "\"created\": {}, \"secateur\": {}{}{}{}{}}}",
                        quotedOrNull(provenance->strategy), join(options, ", "), budgetJson(provenance->budget),
                        quotedOrNull(provenance->text), provenance->seed ? std::to_string(*provenance->seed) : "null",
                        quotedOrNull(provenance->created), quotedOrNull(provenance->secateur),
-                       textDigestField(*provenance), historyField(provenance->history), orderField(provenance->order));
+                       textDigestField(*provenance), notesField(provenance->notes), historyField(provenance->history),
+                       orderField(provenance->order));
 }
 
 std::string historyJson(const PruneHistory& history) {

@@ -203,7 +203,7 @@ void addProvenance(Table& table) {
     table.more("provenance in words", R"("provenance":"by hand")", source + "expected an object, found \"by hand\"");
     table.more("an unknown field of the provenance", R"("provenance":{"metric":"a"})",
                source + "metric: is an unknown field; the fields are strategy, options, budget, text, seed, "
-                        "created, secateur, history, text_digest, order");
+                        "created, secateur, history, text_digest, order, notes");
     table.more("a history in words", R"("provenance":{"history":"greedy"})",
                source + "history: expected an object, found \"greedy\"");
     table.more("a history's unknown field", R"("provenance":{"history":{"loss":1}})",
