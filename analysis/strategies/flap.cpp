@@ -279,7 +279,7 @@ std::unique_ptr<PrunePath> beginFlap(const PruneContext& context, const Progress
     const PruningMask dense(spec);
     const auto plan = context.model.runner().plan(dense, text.type);
     const ProjectionSums sums = denseSums(context, *plan, components, progress);
-    WritingWeights weights(context.model, plan->type(), false);
+    WritingWeights weights(context.model, dense, plan->type(), false);
     Matrix heads(spec.layers.size(), columnsFor(Scope::head, spec));
     Matrix neurons(spec.layers.size(), columnsFor(Scope::neuron, spec));
     for (int layer = 0; layer < spec.layerCount(); ++layer) {

@@ -256,7 +256,7 @@ std::vector<OrderedCut> WandaRule::cutsOf(const Segment& segment, std::span<cons
 PruneResult WandaRule::run(std::span<const LayerCounts> counts, const Progress& progress) {
     const Runner& runner = m_context.model.runner();
     auto plan = runner.plan(m_context.base, m_text.type);
-    WritingWeights weights(m_context.model, plan->type(), false);
+    WritingWeights weights(m_context.model, m_context.base, plan->type(), false);
     ProjectionSums sums(m_context.model, m_context.base, m_components);
     std::vector<at::Tensor> streams;
     for (const Batch& batch : m_batches.batches)
