@@ -24,7 +24,7 @@ std::shared_ptr<const MaskRecord> recordOf(PruningMask mask) {
 }
 
 QString countedUnits(std::size_t count, const char* thing) {
-    return QString::fromStdString(secateur::countedUnits(count, thing));
+    return QString::fromStdString(counted(count, thing));
 }
 
 bool isNeuronCut(const LayerMask& layer, int neuron) {
