@@ -76,7 +76,7 @@ void checkArguments(SweepArguments& arguments) {
         arguments.request.protect = row.protect;
 }
 
-BosMode modeOf(BosRule rule) {
+BosMode perplexityMode(BosRule rule) {
     switch (rule) {
     case BosRule::always:
         return BosMode::always;
@@ -97,7 +97,7 @@ SweepInputs inputsFor(const ReadyModel& ready, const SweepArguments& arguments, 
     request.calibration = arguments.calibration.text;
     const BosRule bos = request.calibration.rules.bos;
     if (bos != BosRule::tokenizerDefault)
-        request.scored.bos = modeOf(bos);
+        request.scored.bos = perplexityMode(bos);
     SweepInputs inputs = readSweepTexts(*ready.model, request, progress);
     inputs.type = ready.plan->type();
     inputs.batchTokens = arguments.calibration.batchTokens;
@@ -156,7 +156,7 @@ void sweepVerb(SweepArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
     const Progress progress = console.progress();
     const Progress reading = progress.part(0, 0);
-    std::vector<AskedTask> tasks = readTasks(arguments.tasks, modeOf(arguments.calibration.text.rules.bos),
+    std::vector<AskedTask> tasks = readTasks(arguments.tasks, perplexityMode(arguments.calibration.text.rules.bos),
                                              arguments.calibration.batchTokens, reading);
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, reading);
     SweepRequest request = arguments.request;

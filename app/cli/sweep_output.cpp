@@ -24,7 +24,7 @@ namespace secateur::cli {
 
 namespace {
 
-void makeFolder(const std::string& folder) {
+void makeDirectory(const std::string& folder) {
     std::error_code failure;
     std::filesystem::create_directories(folder, failure);
     if (failure)
@@ -124,7 +124,7 @@ void addMeasured(Table& table, const Curves& curves, const std::vector<ShownPoin
 void checkFiles(const SweepFiles& files) {
     for (const std::string& folder : {files.csv, files.masks})
         if (!folder.empty())
-            makeFolder(folder);
+            makeDirectory(folder);
     if (!files.csv.empty())
         checkCanWrite(tablePath(files), FileKind::csv, files.force);
 }
