@@ -30,6 +30,7 @@ Corruptions compensationCorruptions();
 Corruptions pytorchCorruptions();
 Corruptions sessionCorruptions();
 Corruptions sessionRunCorruptions();
+Corruptions sessionCurveCorruptions();
 Corruptions predictionCorruptions();
 Corruptions tokenizerCorruptions();
 
