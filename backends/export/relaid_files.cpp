@@ -83,10 +83,6 @@ FilePiece pieceOfValues(const std::vector<float>& values) {
     return pieceOf(std::vector<std::byte>(bytes.begin(), bytes.end()));
 }
 
-std::size_t bytesIn(const AddedBias& bias) {
-    return bias.values.size() * sizeof(float);
-}
-
 /// @param cut null = the tensor is copied
 FilePiece relaidPiece(const TensorEntry& tensor, const WeightCut* cut) {
     if (tensor.data.empty())
