@@ -142,7 +142,6 @@ MaskedFiles::MaskedFiles(const ModelCard& card, const ModelSpec& exported, const
     const TensorFinder names(*m_checkpoint, description.tensors, description.prefixes);
     const std::vector<WeightCut> cuts = weightCuts(slots, description.spec, mask);
     const std::vector<AddedBias> added = addedBiases(slots, names, description.spec, exported, mask);
-    checkFormat(cuts, added);
     std::shared_ptr<const MappedFile> index;
     for (const auto& source : sources(card)) {
         if (fs::path(source->path()).extension() == ".json")
@@ -152,6 +151,7 @@ MaskedFiles::MaskedFiles(const ModelCard& card, const ModelSpec& exported, const
     }
     if (index)
         addIndex(index, added);
+    checkFormat(cuts, added);
     warnOfWidened(cuts);
 }
 
@@ -163,11 +163,7 @@ void MaskedFiles::checkFormat(const std::vector<WeightCut>& cuts, const std::vec
                                 "files keep their type",
                                 widened->entry->type->name),
                     widened->entry->subject(), "Convert the checkpoint to safetensors");
-    const auto isElsewhere = [&](const AddedBias& bias) { return bias.beside->file != added.front().beside->file; };
-    const bool isSplit = std::ranges::any_of(m_checkpoint->tensors(), [&](const TensorEntry& entry) {
-        return entry.file->path() != m_checkpoint->tensors().front().file->path();
-    });
-    if (m_isGguf && !added.empty() && (isSplit || std::ranges::any_of(added, isElsewhere)))
+    if (m_isGguf && m_files.size() > 1 && !added.empty())
         throw Error("is one of several GGUF files, whose number of tensors is fixed; the compensation adds biases",
                     added.front().beside->file->path(), "Merge the files (llama-gguf-split --merge)");
 }

@@ -50,7 +50,7 @@ std::string nameBeside(const std::string& path, const std::string& sum) {
     std::string name = fs::path(path).filename().string();
     for (const std::string_view ending : {".json", ".mask"})
         if (name.size() > ending.size() && name.ends_with(ending))
-            name.erase(name.size() - ending.size());
+            name = name.substr(0, name.size() - ending.size());
     return fmt::format("{}.{}.compensation.safetensors", name, sum.substr(0, digitsInName));
 }
 

@@ -1,6 +1,7 @@
 // Running a model under a mask with a compensation: the output must equal that of a model whose weights and biases were
 // changed by hand.
 #ifndef Q_MOC_RUN
+#include "analysis/metrics/measure_stages.h"
 #include "analysis/running/runner_results.h"
 #include "analysis/running/stream_cache.h"
 #include "backends/kernels/machine_kernels.h"
@@ -12,6 +13,7 @@
 #include <QtTest>
 
 #include <array>
+#include <cmath>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -214,6 +216,33 @@ private slots:
         QVERIFY(error < tolerance);
     }
 
+    void metricsReadTheScaledWeights_data() {
+        addEngineCases([](const QString& folder) { return folder == "llama-gqa" || folder == "gpt2" || folder == "bert"; });
+    }
+    void metricsReadTheScaledWeights() {
+        const EngineCase c = engineCase();
+        const PruningMask mask = withDrawnCompensation(MaskMaker(c.spec).ragged(0.7), c.spec, 15);
+        PruningMask cuts = mask;
+        for (int layer = 0; layer < c.spec.layerCount(); ++layer) {
+            LayerMask own = cuts.layer(layer);
+            own.compensation.reset();
+            cuts.setLayer(layer, own);
+        }
+        const RunningModel changed(*c.model, mask, c.plain);
+        TokenSequence sequence;
+        sequence.ids.assign(c.batch.ids.begin(), c.batch.ids.begin() + c.batch.length(0));
+        sequence.types.assign(sequence.ids.size(), 0);
+        const auto requests =
+            parseMetricRequests("wanda_sp_head,wanda_sp_neuron,flap_head,flap_neuron,amp_head,amp_neuron");
+        const auto found = measureForward(*c.model, {*c.plan(mask), {sequence}, 4096}, requests, {});
+        const auto expected = measureForward(
+            changed, {*changed.runner().plan(cuts, ComputeType::float32), {sequence}, 4096}, requests, {});
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            const double error = farthest(found[i].values, expected[i].values);
+            QVERIFY2(error < 1e-4, qPrintable(QString("%1: %2").arg(i).arg(error)));
+        }
+    }
+
     void plansAndCachesTellCompensationsApart() {
         const EngineCase c("llama-gqa", "model.safetensors", false);
         const PruningMask one = withDrawnCompensation(PruningMask(c.spec), c.spec, 1, 1);
@@ -271,6 +300,35 @@ private slots:
     }
 
 private:
+    /// The changed model as one that metrics can be measured on.
+    class RunningModel : public ZeroedModel {
+    public:
+        RunningModel(const Model& model, const PruningMask& mask, bool plain)
+            : ZeroedModel(model, mask)
+            , m_runner(makeRunner(*this, {.plain = plain})) {}
+        const Runner& runner() const override { return *m_runner; }
+
+    private:
+        std::unique_ptr<const Runner> m_runner;
+    };
+
+    /// The largest difference of two cells, relative to the largest value.
+    static double farthest(const Matrix& found, const Matrix& expected) {
+        double worst = 0;
+        double scale = 0;
+        for (std::size_t row = 0; row < expected.rows(); ++row)
+            for (std::size_t column = 0; column < expected.columns(); ++column) {
+                const double wanted = expected(row, column);
+                if (std::isnan(wanted) != std::isnan(found(row, column)))
+                    return std::numeric_limits<double>::infinity();
+                if (std::isnan(wanted))
+                    continue;
+                worst = std::max(worst, std::abs(found(row, column) - wanted));
+                scale = std::max(scale, std::abs(wanted));
+            }
+        return scale > 0 ? worst / scale : worst;
+    }
+
     /// Cuts beyond those of the plan, with its compensation, with none, and with another one.
     static std::vector<LayerMask> variantsOf(const LayerMask& base, const LayerMask& other, MaskMaker& maker) {
         std::vector<LayerMask> variants{base};
