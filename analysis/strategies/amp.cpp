@@ -63,36 +63,58 @@ LayerCounts withChoice(const LayerSpec& layer, LayerCounts counts) {
     return counts;
 }
 
-/// The numbers of cuts before heads are rounded to groups.
-LayerCounts ungroupedCounts(const ModelSpec& spec, const LayerSpec& layer, double ratio, CutComponents components,
-                            bool isExact) {
+/// How AMP rounds the numbers of a layer.
+struct AmpRounding {
+    bool isExact = false;
+    bool groupsHeads = true; ///< whether heads may be rounded to whole KV groups
+};
+
+/// The heads to cut in a layer, from their number before they are rounded to groups.
+LayerCounts headCounts(const LayerSpec& layer, int heads, AmpRounding rounding) {
+    const LayerCounts counts{std::clamp(heads, 0, std::max(layer.heads - 1, 0))};
+    return rounding.groupsHeads ? withChoice(layer, counts) : counts;
+}
+
+/// The number of heads that the neurons make up for.
+int headsInTerm(const LayerSpec& layer, int heads, AmpRounding rounding) {
+    return rounding.isExact ? headCounts(layer, heads, rounding).heads
+                            : std::clamp(heads, 0, std::max(layer.heads - 1, 0));
+}
+
+double weightInTerm(const ModelSpec& spec, const LayerSpec& layer, AmpRounding rounding) {
+    return rounding.isExact ? neuronsPerHead(spec, layer) : 1;
+}
+
+LayerCounts countsOf(const ModelSpec& spec, const LayerSpec& layer, double ratio, CutComponents components,
+                     AmpRounding rounding) {
     LayerCounts counts;
-    double left = 0; // what rounding leaves of rho H, in neurons
+    double rest = 0; // of rho H, in neurons
     if (components.heads && layer.heads > 0) {
-        counts.heads = std::min(roundedHalfEven(ratio * layer.heads), layer.heads - 1);
-        left = (ratio * layer.heads - counts.heads) * (isExact ? neuronsPerHead(spec, layer) : 1);
+        const int heads = roundedHalfEven(ratio * layer.heads);
+        counts = headCounts(layer, heads, rounding);
+        rest = (ratio * layer.heads - headsInTerm(layer, heads, rounding)) * weightInTerm(spec, layer, rounding);
     }
     if (components.neurons && layer.ffn > 0)
-        counts.neurons = std::clamp(roundedHalfEven(ratio * layer.ffn + left), 0, layer.ffn - 1);
+        counts.neurons = std::clamp(roundedHalfEven(ratio * layer.ffn + rest), 0, layer.ffn - 1);
     return counts;
 }
 
 /// The ratios at which a count of a layer changes.
-void addBreakpoints(const ModelSpec& spec, const LayerSpec& layer, CutComponents components, bool isExact,
+void addBreakpoints(const ModelSpec& spec, const LayerSpec& layer, CutComponents components, AmpRounding rounding,
                     std::vector<double>& all) {
     const int heads = components.heads ? layer.heads : 0;
-    const double weight = isExact ? neuronsPerHead(spec, layer) : 1;
-    double begin = 0; // the range of ratios with p heads
+    const double weight = weightInTerm(spec, layer, rounding);
+    double begin = 0; // the range of ratios in which rho H is rounded to p
     for (int p = 0; p <= heads; ++p) {
         const double end = p < heads ? (p + 0.5) / heads : 1;
-        const int cut = std::min(p, std::max(heads - 1, 0));
         all.push_back(end);
-        // The number of neurons is round(ratio * slope - weight * cut).
+        // The number of neurons is round(slope rho - taken).
         const double slope = layer.ffn + weight * heads;
+        const double taken = weight * headsInTerm(layer, p, rounding);
         if (components.neurons && slope > 0)
-            for (double half = std::max(std::floor(begin * slope - weight * cut), 0.0) + 0.5;
-                 (half + weight * cut) / slope < end; ++half)
-                all.push_back((half + weight * cut) / slope);
+            for (double half = std::max(std::floor(begin * slope - taken), 0.0) + 0.5; (half + taken) / slope < end;
+                 ++half)
+                all.push_back((half + taken) / slope);
         begin = end;
     }
 }
@@ -136,6 +158,10 @@ public:
 
 private:
     const LayerSpec& spec(int layer) const { return m_context.spec().layers[static_cast<std::size_t>(layer)]; }
+    CutComponents componentsIn(int layer) const {
+        return {m_components.heads && available(layer).heads > 0, m_components.neurons};
+    }
+    AmpRounding roundingIn(int layer) const { return {m_isExact, available(layer).heads == spec(layer).heads}; }
     bool isLike(int layer, int other) const;
     std::size_t dipOf(int layer, std::span<const double> ratios) const;
     void addHeads(int layer, const LayerCounts& counts, std::vector<OrderedCut>& cuts) const;
@@ -183,7 +209,7 @@ std::vector<double> AmpRule::ratios() const {
     std::vector<double> changes{1};
     for (int layer = 0; layer < m_context.spec().layerCount(); ++layer)
         if (layer == 0 || !isLike(layer, layer - 1))
-            addBreakpoints(m_context.spec(), spec(layer), m_components, m_isExact, changes);
+            addBreakpoints(m_context.spec(), spec(layer), componentsIn(layer), roundingIn(layer), changes);
     changes = ascending(std::move(changes));
     // Counts change at these ratios, and halves are rounded to even numbers. Between them they are the same.
     std::vector<double> between;
@@ -195,12 +221,11 @@ std::vector<double> AmpRule::ratios() const {
 LayerCounts AmpRule::counts(int layer, double ratio) const {
     const LayerCounts& most = available(layer);
     const LayerMask& base = m_context.base.layer(layer);
-    const CutComponents own{m_components.heads && most.heads > 0, m_components.neurons};
-    LayerCounts counts = ungroupedCounts(m_context.spec(), spec(layer), ratio, own, m_isExact);
+    LayerCounts counts = countsOf(m_context.spec(), spec(layer), ratio, componentsIn(layer), roundingIn(layer));
     // At least one head and one neuron of each layer stay.
     counts.heads = std::min(counts.heads, std::max(base.keptHeads() - 1, 0));
     counts.neurons = most.neurons > 0 ? std::min(counts.neurons, base.keptNeurons() - 1) : 0;
-    return most.heads < spec(layer).heads ? counts : withChoice(spec(layer), counts);
+    return counts;
 }
 
 bool AmpRule::isLike(int layer, int other) const {
@@ -324,7 +349,7 @@ PruneResult AmpRule::cut(std::span<const LayerCounts> counts, const Progress& /*
 
 LayerCounts ampCounts(const ModelSpec& spec, const LayerSpec& layer, double ratio, CutComponents components,
                       bool isExact) {
-    return withChoice(layer, ungroupedCounts(spec, layer, ratio, components, isExact));
+    return countsOf(spec, layer, ratio, components, {isExact});
 }
 
 double ampRatio(const ModelCard& card, const Budget& budget, CutComponents components, const Protection& protection) {

@@ -12,7 +12,8 @@ namespace secateur {
 /// The numbers of cuts for a layer. With rho = ratio: heads p = round(rho H), at most H - 1; neurons
 /// round(rho I + (rho H - p) w), at most I - 1, where w is 1 as in the authors' code, or, if `isExact`,
 /// neuronsPerHead(). Without heads among the components, round(rho I) neurons. Halves are rounded to even numbers. With
-/// KV groups of several heads, the number of heads may be rounded to whole groups (LayerCounts::choice).
+/// KV groups of several heads, the number of heads may be rounded to whole groups (LayerCounts::choice), and p then
+/// is their number of heads if `isExact`.
 LayerCounts ampCounts(const ModelSpec& spec, const LayerSpec& layer, double ratio, CutComponents components,
                       bool isExact);
 

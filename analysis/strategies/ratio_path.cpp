@@ -51,6 +51,13 @@ std::vector<LayerCounts> RatioPath::countsAt(double ratio) const {
     return counts;
 }
 
+bool RatioPath::hasUnits() const {
+    for (std::size_t layer = 0; layer < m_rule->layers(); ++layer)
+        if (m_rule->available(static_cast<int>(layer)) != LayerCounts())
+            return true;
+    return false;
+}
+
 bool RatioPath::isPossible(std::span<const LayerCounts> counts) const {
     for (std::size_t layer = 0; layer < counts.size(); ++layer) {
         const LayerCounts& most = m_rule->available(static_cast<int>(layer));
@@ -63,9 +70,9 @@ bool RatioPath::isPossible(std::span<const LayerCounts> counts) const {
 std::vector<LayerCounts> RatioPath::countsFor(const Budget& budget) const {
     const double ratio = m_rule->ratio(budget);
     std::vector<LayerCounts> counts = countsAt(ratio);
-    if (ratio <= 1 && isPossible(counts))
+    if (ratio <= 1 && isPossible(counts) && (ratio <= 0 || hasUnits()))
         return counts;
-    const bool isWhole = isPossible(countsAt(1));
+    const bool isWhole = hasUnits() && isPossible(countsAt(1));
     const Budget most = m_rule->budget(isWhole ? 1 : ratioAfter(steps()), budget.isPercentage);
     throw BudgetTooLarge(
         fmt::format("{}{} cannot be cut: at most {}{} can", exactly(budget.amount), budget.isPercentage ? "%" : "",

@@ -84,6 +84,7 @@ public:
 
 private:
     std::vector<LayerCounts> countsAt(double ratio) const;
+    bool hasUnits() const; ///< whether any unit can be cut
     bool isPossible(std::span<const LayerCounts> counts) const;
     double ratioAfter(std::size_t steps) const { return steps == 0 ? 0 : m_ratios[steps - 1]; }
 
