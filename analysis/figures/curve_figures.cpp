@@ -22,14 +22,12 @@ namespace secateur {
 namespace {
 
 std::optional<CutUnit> unitOfStrategy(const std::string& strategy) {
-    try {
-        const StrategyRequest request = parseStrategyRequest(strategy);
-        if (request.info->unit)
-            return request.info->unit;
-        return request.metric ? request.metric->info->ranks : std::nullopt;
-    } catch (const UsageError&) { // of another version of Secateur
+    const std::optional<StrategyRequest> request = knownStrategy(strategy);
+    if (!request)
         return std::nullopt;
-    }
+    if (request->info->unit)
+        return request->info->unit;
+    return request->metric ? request->metric->info->ranks : std::nullopt;
 }
 
 /// The unit that all of these curves cut; empty if they cut several kinds.
@@ -98,7 +96,7 @@ struct Spot {
     double low = notMeasured;
     double high = notMeasured;
     PointMark mark = PointMark::none;
-    std::string name;
+    std::string name = {};
     std::size_t place = 0;
 };
 
@@ -176,9 +174,10 @@ private:
                 spots.push_back(std::move(spot));
             } else if (!point.error.empty()) {
                 ++m_failed;
-                if (std::isfinite(spot.x)) // chosen, but not scored
-                    failed = Spot{spot.order, spot.x, notMeasured, 0, notMeasured, notMeasured, PointMark::failed,
-                                  budgetText(point.key.budget) + ": " + point.error};
+                if (std::isfinite(spot.x)) { // chosen, but not scored
+                    failed = Spot{.order = spot.order, .x = spot.x, .mark = PointMark::failed, .name = {}};
+                    failed->name = budgetText(point.key.budget) + ": " + point.error;
+                }
             }
         }
         m_hasCrosses |= spots.empty() && failed;

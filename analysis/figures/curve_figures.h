@@ -3,6 +3,7 @@
 #include "analysis/campaigns/curves.h"
 #include "analysis/figures/figure.h"
 #include "analysis/session/session.h"
+#include "analysis/strategies/strategy.h"
 
 #include <cstddef>
 #include <optional>
@@ -59,7 +60,10 @@ const Curves& curvesAt(const Session& session, int index);
 /// The curves with these names, in their order. No names stand for all. @throws UsageError for an unknown name
 std::vector<std::size_t> namedCurves(const Curves& curves, std::span<const std::string> names);
 
-/// "gate_norm", "harp, without compensation": the label of a line.
+/// The strategy of a curve; empty if this version of Secateur does not have it.
+std::optional<StrategyRequest> knownStrategy(const std::string& resultId);
+
+/// "gate_norm", "harp, not compensated": the label of a line.
 std::string curveLabel(const Curve& curve, const PointKey& key);
 /// The points of a curve that belong to one line: those with equal compensation and recovery. Indices in
 /// Curve::points.

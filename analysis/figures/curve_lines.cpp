@@ -51,6 +51,14 @@ std::vector<std::size_t> namedCurves(const Curves& curves, std::span<const std::
     return chosen;
 }
 
+std::optional<StrategyRequest> knownStrategy(const std::string& resultId) {
+    try {
+        return parseStrategyRequest(resultId);
+    } catch (const UsageError&) {
+        return std::nullopt;
+    }
+}
+
 std::string curveLabel(const Curve& curve, const PointKey& key) {
     std::string label = curve.strategy;
     if (key.compensation == "none")

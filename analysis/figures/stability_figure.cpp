@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -95,9 +96,9 @@ MaskOfText maskOf(const Session& session, const CurvePoint& point, const std::st
 std::vector<LineOfTexts> linesOf(const Session& session, const std::vector<const Curves*>& sets, std::size_t index,
                                  double parameters) {
     const std::string& strategy = sets.front()->curves[index].strategy;
-    const StrategyRequest request = parseStrategyRequest(strategy);
+    const std::optional<StrategyRequest> request = knownStrategy(strategy);
     std::map<std::string, LineOfTexts> lines;
-    for (const Curves* set : isCalibrated(request) ? sets : std::vector<const Curves*>()) {
+    for (const Curves* set : request && isCalibrated(*request) ? sets : std::vector<const Curves*>()) {
         const Curve* curve = set->curve(strategy);
         for (std::size_t i = 0; curve && i < curve->points.size(); ++i) {
             const CurvePoint& point = curve->points[i];
@@ -109,7 +110,7 @@ std::vector<LineOfTexts> linesOf(const Session& session, const std::vector<const
             LineOfTexts& line = lines[label];
             line.label = label;
             line.curve = index;
-            line.metric = request.metric ? request.metric->resultId() : std::string();
+            line.metric = request->metric ? request->metric->resultId() : std::string();
             addMask(line, point, std::move(mask));
         }
     }
