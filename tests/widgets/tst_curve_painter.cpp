@@ -65,7 +65,10 @@ Session wideSession() {
                                     DrawnStrategy{"sink_head", 0.4}};
     Session session;
     session.model = test::curveModel();
-    session.model.spec.layers.assign(8, {.heads = 8, .kvHeads = 4, .headDim = 4, .ffn = 64});
+    LayerSpec layer = session.model.spec.layers.front();
+    layer.heads = 8;
+    layer.kvHeads = 4;
+    session.model.spec.layers.assign(8, layer);
     Curves set = test::emptyCurves(session.model);
     for (std::size_t which = 0; which < strategies.size(); ++which) {
         Curve curve{strategies[which].id, {}};
