@@ -26,7 +26,7 @@ std::span<const CurveQuantity> curveYs();
 struct CurveLook {
     std::string x = "params"; ///< id in curveXs()
     std::string y = "auto";   ///< id in curveYs(); auto = the task if one is named, else the first that was measured
-    std::string task;         ///< NAME, or NAME/METRIC; empty = the first task
+    std::string task = {};    ///< NAME, or NAME/METRIC; empty = the first task
     std::vector<std::string> strategies{}; ///< result ids, their forms for file names, or strategy ids; empty = all
     ScaleKind scale = ScaleKind::automatic; ///< of y: linear, logarithmic or automatic (perplexity: logarithmic)
     bool pareto = true;                     ///< whether the Pareto front is drawn

@@ -24,7 +24,12 @@ inline ModelCard curveModel() {
     card.spec.hidden = 16;
     card.spec.vocab = 32;
     card.spec.context = 64;
-    card.spec.layers.assign(4, {.heads = 4, .kvHeads = 2, .headDim = 4, .ffn = 8});
+    LayerSpec layer;
+    layer.heads = 4;
+    layer.kvHeads = 2;
+    layer.headDim = 4;
+    layer.ffn = 8;
+    card.spec.layers.assign(4, layer);
     return card;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double pointUnits = 5.5;
 constexpr double ringUnits = 12; ///< of the current mask
-constexpr double bandTint = 0.2;
+constexpr float bandTint = 0.2F;
 constexpr double frontTint = 0.28; ///< share of the text colour
 constexpr double frontUnits = 4;
 constexpr double failedHeight = 0.025; ///< share of the axis below the cross of a failed point
