@@ -168,7 +168,7 @@ private slots:
         int points = 0;
         for (const Curve& curve : curves.curves)
             for (const CurvePoint& point : curve.points) {
-                PruneRequest request{parseStrategyRequest(curve.strategy), point.key.budget};
+                PruneRequest request{parseStrategyRequest(curve.strategy), point.key.budget, "none", 0, {}};
                 request.seed = point.key.seed.value_or(0);
                 PruneInputs inputs;
                 inputs.measure = [&](const MetricRequest& metric, const Progress& progress) {

@@ -1,4 +1,6 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
+#include "tests/support/zeroed_model.h" // before Qt
+
 #include "analysis/base/error.h"
 #include "analysis/figures/figure.h"
 #include "app/window/window_services.h"
@@ -9,7 +11,6 @@
 #include "backends/session/session_hdf5.h"
 #include "tests/support/evaluated_session.h"
 #include "tests/support/fixture.h"
-#include "tests/support/zeroed_model.h"
 #endif
 
 #include "tests/kills/interposed_calls.h"
