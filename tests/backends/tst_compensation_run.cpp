@@ -1,6 +1,7 @@
 // Running a model under a mask with a compensation: the output must equal that of a model whose weights and biases were
 // changed by hand.
 #ifndef Q_MOC_RUN
+#include "analysis/base/error.h"
 #include "analysis/metrics/measure_stages.h"
 #include "analysis/running/runner_results.h"
 #include "analysis/running/stream_cache.h"
@@ -204,7 +205,7 @@ private slots:
     void sixteenBitPlansRoundTheScaledWeights() {
         const EngineCase c = engineCase();
         if (!multipliesBfloat16()) { // the engine then refuses such plans
-            QVERIFY_EXCEPTION_THROWN(c.runner.plan(PruningMask(c.spec), ComputeType::bfloat16), Error);
+            QVERIFY_THROWS_EXCEPTION(Error, c.runner.plan(PruningMask(c.spec), ComputeType::bfloat16));
             return;
         }
         const PruningMask mask = withDrawnCompensation(PruningMask(c.spec), c.spec, 13);
@@ -229,14 +230,15 @@ private slots:
             cuts.setLayer(layer, own);
         }
         const RunningModel changed(*c.model, mask, c.plain);
-        TokenSequence sequence;
+        std::vector<TokenSequence> sequences(1);
+        TokenSequence& sequence = sequences.front();
         sequence.ids.assign(c.batch.ids.begin(), c.batch.ids.begin() + c.batch.length(0));
         sequence.types.assign(sequence.ids.size(), 0);
         const auto requests =
             parseMetricRequests("wanda_sp_head,wanda_sp_neuron,flap_head,flap_neuron,amp_head,amp_neuron");
-        const auto found = measureForward(*c.model, {*c.plan(mask), {sequence}, 4096}, requests, {});
+        const auto found = measureForward(*c.model, {*c.plan(mask), sequences, 4096}, requests, {});
         const auto expected = measureForward(
-            changed, {*changed.runner().plan(cuts, ComputeType::float32), {sequence}, 4096}, requests, {});
+            changed, {*changed.runner().plan(cuts, ComputeType::float32), sequences, 4096}, requests, {});
         for (std::size_t i = 0; i < found.size(); ++i) {
             const double error = farthest(found[i].values, expected[i].values);
             QVERIFY2(error < 1e-4, qPrintable(QString("%1: %2").arg(i).arg(error)));
