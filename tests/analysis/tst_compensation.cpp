@@ -59,7 +59,8 @@ PruningMask drawn(std::mt19937& random) {
             layer.attention = AttentionCut::drop;
         layer.mlp = random() % 4 != 0;
         if (const auto seed = static_cast<unsigned>(random() % 3); seed > 0)
-            layer.compensation = withDrawnCompensation(PruningMask(wideSpec()), wideSpec(), seed, 1).layer(index).compensation;
+            layer.compensation =
+                withDrawnCompensation(PruningMask(wideSpec()), wideSpec(), seed, 1).layer(index).compensation;
         mask.setLayer(index, layer);
     }
     return mask;
@@ -149,8 +150,9 @@ private slots:
         PruningMask after = before;
         edits.at(QTest::currentDataTag())(after);
         const LayerCompensation own = compensationOf(before.layer(0));
-        QCOMPARE(compensationOf(after.layer(0)).ofAttention(), keepsAttention ? own.ofAttention() : LayerCompensation());
-        QCOMPARE(compensationOf(after.layer(0)).ofMlp(), keepsMlp ? own.ofMlp() : LayerCompensation());
+        const LayerCompensation left = compensationOf(after.layer(0));
+        QCOMPARE(left.ofAttention(), keepsAttention ? own.ofAttention() : LayerCompensation());
+        QCOMPARE(left.ofMlp(), keepsMlp ? own.ofMlp() : LayerCompensation());
         for (int index = 1; index < after.layerCount(); ++index)
             QVERIFY(after.layer(index) == before.layer(index));
     }

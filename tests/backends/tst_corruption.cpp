@@ -16,8 +16,8 @@ namespace {
 const Corruptions& all() {
     static const Corruptions rows = fileCorruptions() + safetensorsCorruptions() + indexCorruptions() +
                                     configCorruptions() + ggufCorruptions() + splitCorruptions() + maskCorruptions() +
-                                    compensationCorruptions() + pytorchCorruptions() + sessionCorruptions() + sessionRunCorruptions() +
-                                    predictionCorruptions() + tokenizerCorruptions();
+                                    compensationCorruptions() + pytorchCorruptions() + sessionCorruptions() +
+                                    sessionRunCorruptions() + predictionCorruptions() + tokenizerCorruptions();
     return rows;
 }
 
