@@ -11,6 +11,7 @@
 #include <QtTest>
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <random>
 
@@ -98,6 +99,11 @@ private slots:
             layer.compensation = std::make_shared<const LayerCompensation>(made);
         });
         QVERIFY(neutral.keepsAll() && neutral == PruningMask(wideSpec()));
+        const PruningMask signedZero = with(PruningMask(wideSpec()), 0, [](LayerMask& layer) {
+            layer.compensation = std::make_shared<const LayerCompensation>(
+                LayerCompensation{{}, {}, {}, {1.F, -0.F, 2.F, 3.F, 4.F, 5.F}});
+        });
+        QVERIFY(!std::signbit(compensationOf(signedZero.layer(0)).mlpBias.at(1)));
     }
 
     void layersThatShareTheirWeightsShareTheCompensation() {
