@@ -18,7 +18,7 @@ void simplify(std::vector<float>& values, float neutral) {
 
 /// Compares bits, because 0 and -0 are equal numbers.
 bool areSameBits(const std::vector<float>& a, const std::vector<float>& b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 bool areSameBits(const LayerCompensation& a, const LayerCompensation& b) {
