@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
+#include "analysis/export/bias_room.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/pruning_mask.h"
 
@@ -200,73 +201,20 @@ Counts nearestLegal(const Counts& counts, int perGroup, LegaliseBy by) {
     return best.counts;
 }
 
-/// Architectures of transformers whose configuration can give a bias to all projections of attention.
-constexpr std::array<std::string_view, 4> attentionBiasInConfig{"llama", "qwen3", "gemma2", "gemma3"};
-/// Architectures of transformers whose configuration can give a bias to all projections of the MLP.
-constexpr std::array<std::string_view, 1> mlpBiasInConfig{"llama"};
-/// Architectures of llama.cpp whose output and down projections may have a bias.
-constexpr std::array<std::string_view, 1> optionalBiasInGguf{"llama"};
-
-/// Whether a mask adds a bias to the attention, else to the MLP, of a layer that runs.
-bool addsBias(const CutLayer& layer, bool attention) {
-    const LayerCompensation& own = compensationOf(layer.mask);
-    return attention ? layer.hasAttention() && !own.attentionBias.empty() : layer.hasMlp() && !own.mlpBias.empty();
-}
-
 void refuseBiases(const MaskedModel& model, const ModelSpec& spec, std::string_view format, Reasons& reasons) {
     for (const bool attention : {true, false})
         model.refuse(
             reasons,
             [&](const CutLayer& layer) {
-                return addsBias(layer, attention) && biasRoom(spec, layer.spec, attention, format) == BiasRoom::none;
+                return addsBias(layer.spec, layer.mask, attention) &&
+                       biasRoom(spec, layer.spec, attention, format) == BiasRoom::none;
             },
             fmt::format("the compensation adds a bias to {}, but {} checkpoints of {} have none there",
                         attention ? "the output projection of attention" : "the down projection of the MLP", format,
                         spec.architecture));
 }
 
-void addBiases(LayerSpec& layer, bool attention, bool all, bool gated) {
-    if (attention) {
-        layer.outputBias = true;
-        layer.queryBias = layer.queryBias || all;
-        layer.keyBias = layer.keyBias || all;
-        layer.valueBias = layer.valueBias || all;
-    } else {
-        layer.downBias = true;
-        layer.upBias = layer.upBias || all;
-        layer.gateBias = layer.gateBias || (all && gated);
-    }
-}
-
 } // namespace
-
-BiasRoom biasRoom(const ModelSpec& spec, const LayerSpec& layer, bool attention, std::string_view format) {
-    const auto has = [&](const auto& known) { return std::ranges::find(known, spec.architecture) != known.end(); };
-    if (attention ? layer.outputBias : layer.downBias)
-        return BiasRoom::own;
-    if (format == "gguf")
-        return has(optionalBiasInGguf) ? BiasRoom::addedOnce : BiasRoom::none;
-    const bool isKnown = attention ? has(attentionBiasInConfig) : has(mlpBiasInConfig);
-    return isKnown && format == "safetensors" ? BiasRoom::addedToAll : BiasRoom::none;
-}
-
-ModelSpec withCompensationBiases(ModelSpec spec, const PruningMask& mask, std::string_view format) {
-    const MaskedModel model(mask, spec);
-    ModelSpec result = spec;
-    for (const bool attention : {true, false}) {
-        const Layers added = model.layers([&](const CutLayer& layer) {
-            return addsBias(layer, attention) && biasRoom(spec, layer.spec, attention, format) != BiasRoom::own;
-        });
-        if (added.empty())
-            continue;
-        const LayerSpec& first = spec.layers[static_cast<std::size_t>(added.front())];
-        const bool all = biasRoom(spec, first, attention, format) == BiasRoom::addedToAll;
-        for (int index = 0; index < spec.layerCount(); ++index)
-            if (all || std::ranges::find(added, index) != added.end())
-                addBiases(result.layers[static_cast<std::size_t>(index)], attention, all, spec.gatedMlp);
-    }
-    return result;
-}
 
 std::vector<std::string> maskedReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     const MaskedModel model(mask, spec);

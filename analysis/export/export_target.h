@@ -72,22 +72,6 @@ struct ExportTarget {
     std::optional<ExportWriter> writer = {}; ///< absent = not available yet
 };
 
-/// How a checkpoint takes the biases that a compensation adds to a sublayer.
-enum class BiasRoom {
-    none,      ///< programs that open the source read no such bias
-    own,       ///< the projection has a bias already
-    addedOnce, ///< GGUF of llama.cpp's architecture llama: a bias tensor for each projection that needs one
-    addedToAll ///< transformers: the configuration gives biases to all projections of such sublayers; others are 0
-};
-
-/// @param attention whether of the output projection of attention, else of the down projection @param layer must have
-/// the sublayer @param format id of the source's format
-BiasRoom biasRoom(const ModelSpec& spec, const LayerSpec& layer, bool attention, std::string_view format);
-
-/// The spec of a model to which BiasRoom::addedOnce and BiasRoom::addedToAll have added the biases that a mask's
-/// compensation needs.
-ModelSpec withCompensationBiases(ModelSpec spec, const PruningMask& mask, std::string_view format);
-
 ExportReasons maskedReasons;      ///< for the source's own format: cut weights are 0, shapes are unchanged
 ExportReasons compactGgufReasons; ///< for GGUF with numbers of heads and neurons per layer
 ExportReasons nativeReasons;      ///< for smaller tensors in the model's own architecture

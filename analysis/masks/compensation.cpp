@@ -1,6 +1,7 @@
 #include "analysis/masks/compensation.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace secateur {
@@ -13,6 +14,16 @@ void simplify(std::vector<float>& values, float neutral) {
         values.clear();
     for (float& value : values)
         value += 0.F;
+}
+
+/// Compares bits, because 0 and -0 are equal numbers.
+bool areSameBits(const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+bool areSameBits(const LayerCompensation& a, const LayerCompensation& b) {
+    return areSameBits(a.headScale, b.headScale) && areSameBits(a.neuronScale, b.neuronScale) &&
+           areSameBits(a.attentionBias, b.attentionBias) && areSameBits(a.mlpBias, b.mlpBias);
 }
 
 void ignoreCut(std::vector<float>& factors, const std::vector<bool>& kept) {
@@ -47,7 +58,25 @@ effectOf(const std::shared_ptr<const LayerCompensation>& compensation, const std
     simplify(effect.mlpBias, 0);
     if (effect.empty())
         return nullptr;
-    return effect == *compensation ? compensation : std::make_shared<const LayerCompensation>(std::move(effect));
+    return areSameBits(effect, *compensation) ? compensation : std::make_shared<const LayerCompensation>(std::move(effect));
+}
+
+LayerCompensation partOfUnion(const CompensatedPart& a, const CompensatedPart& b) {
+    const LayerCompensation ofA = a.fits ? a.compensation : LayerCompensation();
+    const LayerCompensation ofB = b.fits ? b.compensation : LayerCompensation();
+    if (!ofA.empty() && !ofB.empty() && ofA != ofB)
+        return {};
+    return ofA.empty() ? ofB : ofA;
+}
+
+LayerCompensation partOfIntersection(const CompensatedPart& a, const CompensatedPart& b) {
+    if (a.fits && b.fits)
+        return a.compensation == b.compensation ? a.compensation : LayerCompensation();
+    return a.fits ? a.compensation : b.fits ? b.compensation : LayerCompensation();
+}
+
+LayerCompensation partOfSubtraction(const CompensatedPart& from, const CompensatedPart& what) {
+    return from.fits && from.compensation != what.compensation ? from.compensation : LayerCompensation();
 }
 
 } // namespace secateur

@@ -35,4 +35,17 @@ std::shared_ptr<const LayerCompensation>
 effectOf(const std::shared_ptr<const LayerCompensation>& compensation, const std::vector<bool>& heads,
          const std::vector<bool>& neurons, bool hasAttention, bool hasMlp);
 
+/// The compensation of a sublayer in one of two masks that are combined, and whether the result has the same cuts.
+struct CompensatedPart {
+    LayerCompensation compensation;
+    bool fits;
+};
+
+/// That of the mask whose cuts the union has; if both have them, that of the only one that has a compensation.
+LayerCompensation partOfUnion(const CompensatedPart& a, const CompensatedPart& b);
+/// That of the mask whose cuts the intersection has; if both have them, only what both compensate alike.
+LayerCompensation partOfIntersection(const CompensatedPart& a, const CompensatedPart& b);
+/// That of `from` if the difference has its cuts and `what` does not compensate them alike.
+LayerCompensation partOfSubtraction(const CompensatedPart& from, const CompensatedPart& what);
+
 } // namespace secateur

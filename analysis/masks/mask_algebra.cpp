@@ -97,33 +97,7 @@ bool cutMlpEqually(const LayerMask& a, const LayerMask& b) {
     return a.neurons == b.neurons && a.mlp == b.mlp;
 }
 
-/// The compensation of a sublayer in one of two masks, and whether the result of their combination has the same cuts.
-struct CompensatedPart {
-    LayerCompensation compensation;
-    bool fits;
-};
-
 using ChoosePart = LayerCompensation (*)(const CompensatedPart&, const CompensatedPart&);
-
-/// That of the mask whose cuts the union has; if both have them, that of the only one that has a compensation.
-LayerCompensation partOfUnion(const CompensatedPart& a, const CompensatedPart& b) {
-    const LayerCompensation ofA = a.fits ? a.compensation : LayerCompensation();
-    const LayerCompensation ofB = b.fits ? b.compensation : LayerCompensation();
-    if (!ofA.empty() && !ofB.empty() && ofA != ofB)
-        return {};
-    return ofA.empty() ? ofB : ofA;
-}
-
-/// That of the mask whose cuts the intersection has; if both have them, only what both compensate alike.
-LayerCompensation partOfIntersection(const CompensatedPart& a, const CompensatedPart& b) {
-    if (a.fits && b.fits)
-        return a.compensation == b.compensation ? a.compensation : LayerCompensation();
-    return a.fits ? a.compensation : b.fits ? b.compensation : LayerCompensation();
-}
-
-LayerCompensation partOfSubtraction(const CompensatedPart& from, const CompensatedPart& what) {
-    return from.fits && from.compensation != what.compensation ? from.compensation : LayerCompensation();
-}
 
 /// The compensation of a combined layer. @param a, b expanded masks @param result expanded
 std::shared_ptr<const LayerCompensation> chosenCompensation(const LayerMask& a, const LayerMask& b,

@@ -113,8 +113,9 @@ void warnOfDroppedCompensation(ReadMasks& masks, const PruningMask& result) {
             layers.push_back(std::to_string(layer));
     }
     if (!layers.empty())
-        masks.warnings.push_back(fmt::format("compensation of layer{} {} is left out, because it was fitted to other cuts",
-                                             layers.size() == 1 ? "" : "s", join(layers, ", ")));
+        masks.warnings.push_back(
+            fmt::format("compensation of layer{} {} is left out, because it was fitted to other cuts",
+                        layers.size() == 1 ? "" : "s", join(layers, ", ")));
 }
 
 void write(ReadMasks& masks, const PruningMask& mask, const std::string& note, const MaskArguments& arguments) {

@@ -281,8 +281,8 @@ private:
         else
             m_made.gateUp = m_reader.linear({rows(up)}, {entries(upBias)});
         const at::Tensor columns = headColumns(m_reader.weight(down), 1, neurons);
-        m_made.down = m_reader.linear({scaledColumns(columns, m_compensation.neuronScale, neurons)},
-                                      {withAdded(m_reader.vector(downBias), m_compensation.mlpBias, m_reader.device())});
+        const at::Tensor bias = withAdded(m_reader.vector(downBias), m_compensation.mlpBias, m_reader.device());
+        m_made.down = m_reader.linear({scaledColumns(columns, m_compensation.neuronScale, neurons)}, {bias});
         spec.ffn = static_cast<int>(neurons.size());
     }
 

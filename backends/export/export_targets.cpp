@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/known_ids.h"
 #include "analysis/base/text.h"
+#include "analysis/export/bias_room.h"
 #include "analysis/export/export_card.h"
 #include "analysis/running/runner.h"
 #include "backends/base/atomic_file.h"

@@ -15,8 +15,8 @@ namespace secateur {
 class MaskedFiles {
 public:
     /// Plans which bytes of the files change, without writing. @param exported spec of the exported model
-    /// @throws Error as weightCuts() does, if the checkpoint cannot be opened, and if its format cannot hold the numbers
-    /// of the compensation
+    /// @throws Error as weightCuts() does, if the checkpoint cannot be opened, and if its format cannot hold the
+    /// compensation's numbers
     MaskedFiles(const ModelCard& card, const ModelSpec& exported, const PruningMask& mask);
 
     /// Paths of the source's files, including the index of shards.

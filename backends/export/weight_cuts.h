@@ -45,8 +45,8 @@ struct AddedBias {
 /// @throws Error naming tensors of a type that cannot be read, and tensors that share bytes with other tensors in use
 std::vector<WeightCut> weightCuts(const TensorSlots& slots, const ModelSpec& spec, const PruningMask& mask);
 
-/// The biases of biasRoom() other than BiasRoom::own: those that a mask's compensation adds, and the zeros that come with
-/// them. @param exported spec of the exported model, as withCompensationBiases() returns it
+/// The biases of biasRoom() other than BiasRoom::own: those that a mask's compensation adds, and the zeros that come
+/// with them. @param exported spec of the exported model, as withCompensationBiases() returns it
 std::vector<AddedBias> addedBiases(const TensorSlots& slots, const TensorFinder& names, const ModelSpec& spec,
                                    const ModelSpec& exported, const PruningMask& mask);
 

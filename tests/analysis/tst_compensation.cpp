@@ -11,6 +11,7 @@
 #include <QtTest>
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <random>
 
@@ -59,7 +60,8 @@ PruningMask drawn(std::mt19937& random) {
             layer.attention = AttentionCut::drop;
         layer.mlp = random() % 4 != 0;
         if (const auto seed = static_cast<unsigned>(random() % 3); seed > 0)
-            layer.compensation = withDrawnCompensation(PruningMask(wideSpec()), wideSpec(), seed, 1).layer(index).compensation;
+            layer.compensation =
+                withDrawnCompensation(PruningMask(wideSpec()), wideSpec(), seed, 1).layer(index).compensation;
         mask.setLayer(index, layer);
     }
     return mask;
@@ -97,6 +99,11 @@ private slots:
             layer.compensation = std::make_shared<const LayerCompensation>(made);
         });
         QVERIFY(neutral.keepsAll() && neutral == PruningMask(wideSpec()));
+        const PruningMask signedZero = with(PruningMask(wideSpec()), 0, [](LayerMask& layer) {
+            layer.compensation = std::make_shared<const LayerCompensation>(
+                LayerCompensation{{}, {}, {}, {1.F, -0.F, 2.F, 3.F, 4.F, 5.F}});
+        });
+        QVERIFY(!std::signbit(compensationOf(signedZero.layer(0)).mlpBias.at(1)));
     }
 
     void layersThatShareTheirWeightsShareTheCompensation() {
@@ -149,8 +156,9 @@ private slots:
         PruningMask after = before;
         edits.at(QTest::currentDataTag())(after);
         const LayerCompensation own = compensationOf(before.layer(0));
-        QCOMPARE(compensationOf(after.layer(0)).ofAttention(), keepsAttention ? own.ofAttention() : LayerCompensation());
-        QCOMPARE(compensationOf(after.layer(0)).ofMlp(), keepsMlp ? own.ofMlp() : LayerCompensation());
+        const LayerCompensation left = compensationOf(after.layer(0));
+        QCOMPARE(left.ofAttention(), keepsAttention ? own.ofAttention() : LayerCompensation());
+        QCOMPARE(left.ofMlp(), keepsMlp ? own.ofMlp() : LayerCompensation());
         for (int index = 1; index < after.layerCount(); ++index)
             QVERIFY(after.layer(index) == before.layer(index));
     }

@@ -218,7 +218,8 @@ private slots:
     }
 
     void metricsReadTheScaledWeights_data() {
-        addEngineCases([](const QString& folder) { return folder == "llama-gqa" || folder == "gpt2" || folder == "bert"; });
+        const QStringList some{"llama-gqa", "gpt2", "bert"};
+        addEngineCases([some](const QString& folder) { return some.contains(folder); });
     }
     void metricsReadTheScaledWeights() {
         const EngineCase c = engineCase();

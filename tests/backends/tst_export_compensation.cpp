@@ -1,6 +1,7 @@
-// Masked exports of masks with a compensation: read back, they give the output of the masked model, and they are refused
+// Masked exports of masks with a compensation: read back, they give the output of the masked model. They are refused
 // where the source's format has no room for the biases.
 #ifndef Q_MOC_RUN
+#include "analysis/export/bias_room.h"
 #include "analysis/running/runner.h"
 #include "backends/export/export_targets.h"
 #include "backends/formats/formats.h"

@@ -115,7 +115,8 @@ private slots:
                 continue;
             }
             ++written;
-            const ExportLayout layout = target.writer->layoutOf(model->spec(), request.record.mask, model->card().format);
+            const ExportLayout layout =
+                target.writer->layoutOf(model->spec(), request.record.mask, model->card().format);
             const ExportResult result = exportModel(*model, target, request);
             QCOMPARE(result.target, std::string(target.id));
             QCOMPARE(result.layout, std::string(layout.id));

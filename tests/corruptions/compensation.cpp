@@ -89,8 +89,8 @@ Corruptions compensationCorruptions() {
     const QString unknown = "is not a vector of a compensation: these are layers.N. followed by attention_bias, "
                             "head_scale, mlp_bias or neuron_scale";
     rows.append({"compensation", "another file",
-                 QString(besideIt) + ": is not the compensation of a.mask.json: its SHA-256 differs from the one in the "
-                                     "mask. Put back the file that was written with the mask, or remove "
+                 QString(besideIt) + ": is not the compensation of a.mask.json: its SHA-256 differs from the one in "
+                                     "the mask. Put back the file that was written with the mask, or remove "
                                      "\"compensation\" from the mask",
                  [](const Scratch& folder) {
                      return readWith(folder, vectors({{"layers.0.mlp_bias", {1, 2, 3, 4, 5, 6}}}), compensatedSpec(),
