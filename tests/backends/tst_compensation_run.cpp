@@ -1,6 +1,7 @@
 // Running a model under a mask with a compensation: the output must equal that of a model whose weights and biases were
 // changed by hand.
 #ifndef Q_MOC_RUN
+#include "analysis/base/error.h"
 #include "analysis/metrics/measure_stages.h"
 #include "analysis/running/runner_results.h"
 #include "analysis/running/stream_cache.h"
@@ -235,9 +236,11 @@ private slots:
         sequence.types.assign(sequence.ids.size(), 0);
         const auto requests =
             parseMetricRequests("wanda_sp_head,wanda_sp_neuron,flap_head,flap_neuron,amp_head,amp_neuron");
-        const auto found = measureForward(*c.model, {*c.plan(mask), {sequence}, 4096}, requests, {});
-        const auto expected = measureForward(
-            changed, {*changed.runner().plan(cuts, ComputeType::float32), {sequence}, 4096}, requests, {});
+        const std::vector<TokenSequence> sequences{sequence};
+        const auto plan = c.plan(mask);
+        const auto changedPlan = changed.runner().plan(cuts, ComputeType::float32);
+        const auto found = measureForward(*c.model, {*plan, sequences, 4096}, requests, {});
+        const auto expected = measureForward(changed, {*changedPlan, sequences, 4096}, requests, {});
         for (std::size_t i = 0; i < found.size(); ++i) {
             const double error = farthest(found[i].values, expected[i].values);
             QVERIFY2(error < 1e-4, qPrintable(QString("%1: %2").arg(i).arg(error)));
