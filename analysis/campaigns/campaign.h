@@ -65,6 +65,8 @@ struct SweepInputs {
     std::int64_t streamBytes = 1LL << 30; ///< maximum bytes of residual streams, for choosing and for scoring
     /// The digest of a mask: "dense" if it cuts nothing, otherwise "sha256:...".
     std::function<std::string(const PruningMask&)> maskDigest;
+    /// The digest of a task and its rules.
+    std::function<std::string(const AskedTask&)> taskDigest;
     std::vector<std::string> warnings = {}; ///< kept with the curves
 };
 
@@ -74,7 +76,7 @@ struct SweepKnown {
     std::span<const MetricResult> results = {};
     std::span<const Evaluation> evaluations = {};
     /// The mask with a digest; null if there is none. May be empty.
-    std::function<const MaskRecord*(std::string_view digest)> mask = {};
+    std::function<const PruningMask*(std::string_view digest)> mask = {};
 };
 
 /// A mask that a strategy chose.
@@ -88,7 +90,7 @@ struct ChosenMask {
 struct SweepNews {
     std::vector<MetricResult> results = {};
     std::vector<ChosenMask> masks = {};
-    std::vector<Evaluation> evaluations = {}; ///< of the base mask, with its losses and answers
+    std::vector<Evaluation> evaluations = {}; ///< of the dense model, with its losses and answers
     std::optional<Curves> curves = {};        ///< the points that changed, with their conditions
 };
 using SweepSink = std::function<void(const SweepNews& news)>;
@@ -109,12 +111,14 @@ struct SweepPlan {
     std::size_t points = 0;           ///< number of points of this part of the sweep
     std::size_t failed = 0;           ///< points that failed in an earlier run and are left as they are
     std::vector<PlannedPoint> left = {}; ///< by strategy, repetition and budget
-    bool needsDense = false;          ///< whether the base mask has to be scored
-    std::vector<MetricRequest> metrics = {}; ///< metrics to measure for rankings
+    bool needsDense = false;          ///< whether the dense model has to be scored or timed
+    std::vector<MetricRequest> metrics = {}; ///< metrics to measure for rankings, those that run the model last
+
+    bool isDone() const { return left.empty() && !needsDense; }
 };
 
-/// Finds out what there is to do. Runs nothing. @throws UsageError for a request without points, and for strategies or
-/// a protection that do not suit the model; Error if the model cannot be scored on anything that the inputs have
+/// Finds out what there is to do. Runs nothing. @throws UsageError for a request without points, for a protection that
+/// does not suit the model, and for inputs on which the model cannot be scored
 SweepPlan planSweep(const Model& model, const SweepRequest& request, const SweepInputs& inputs,
                     const SweepKnown& known);
 
@@ -134,10 +138,11 @@ SweepCost costOf(const Model& model, const SweepRequest& request, const SweepInp
 /// as many first layers in common as possible. Calls the sink after each point of either stage. An Error at a point is
 /// recorded in the point (CurvePoint::error), and the sweep goes on. The same request gives the same results but for
 /// times, however often it was stopped.
+/// @param cost divides the progress between the two stages
 /// @returns the curves of the request, including known points
-/// @throws Error if the base mask cannot be scored; Cancelled
+/// @throws Error if the dense model cannot be scored; Cancelled
 Curves runSweep(const Model& model, const SweepRequest& request, const SweepInputs& inputs, const SweepKnown& known,
-                const SweepPlan& plan, const SweepSink& sink, const Progress& progress = {});
+                const SweepPlan& plan, const SweepCost& cost, const SweepSink& sink, const Progress& progress = {});
 
 /// An order of masks in which each mask has as many first layers in common with the mask before it as possible. Of the
 /// masks that begin alike, those that keep a layer whole come first.

@@ -56,7 +56,7 @@ bool comesBefore(const PointKey& one, const PointKey& other);
 
 /// One mask of a strategy, and all that was measured under it. Numbers that were not measured are NaN.
 struct CurvePoint {
-    PointKey key;
+    PointKey key = {};
     /// The largest budget that the strategy can reach, if it is smaller than key.budget. The mask was made with it.
     std::optional<Budget> reached = {};
     std::string mask = {}; ///< digest: "dense", "sha256:...", or empty = not chosen yet
@@ -138,10 +138,10 @@ struct CurveLatency {
 
 /// The curves of a sweep: strategies, budgets and repetitions under the same conditions.
 struct Curves {
-    CurveConditions conditions;
+    CurveConditions conditions = {};
     std::vector<CurveTask> tasks = {};
     std::optional<CurveLatency> latency = {};
-    CurvePoint dense = {}; ///< the base mask of the sweep, with a budget of 0; not scored yet if lossNats is NaN
+    CurvePoint dense = {}; ///< the dense model, with a budget of 0
     std::vector<Curve> curves = {}; ///< sorted by Curve::strategy
     std::vector<std::string> warnings = {};
 

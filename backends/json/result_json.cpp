@@ -326,11 +326,15 @@ std::string sessionJson(const Session& session) {
     OrderedJson evaluations = OrderedJson::array();
     for (const Evaluation& stored : session.evaluations)
         evaluations.push_back(storedFields(compared(session, stored)));
+    OrderedJson curves = OrderedJson::array();
+    for (const Curves& own : session.curves)
+        curves.push_back(curvesFields(session, own));
     return jsonText({{"model", modelFields(session.model)},
                      {"created", session.created},
                      {"metrics", std::move(metrics)},
                      {"masks", std::move(masks)},
-                     {"evaluations", std::move(evaluations)}});
+                     {"evaluations", std::move(evaluations)},
+                     {"curves", std::move(curves)}});
 }
 
 std::string errorJson(const Error& error) {

@@ -200,6 +200,19 @@ void writeMasks(const Handle& file, const std::vector<SessionMask>& masks, const
     }
 }
 
+StoredMasks storedMasks(const Handle& file) {
+    StoredMasks masks;
+    if (!hdf5::exists(file, "masks"))
+        return masks;
+    const Handle all = hdf5::openGroup(file, "masks");
+    for (const std::string& number : hdf5::numbered(all)) {
+        std::int64_t value = 0;
+        std::from_chars(number.data(), number.data() + number.size(), value);
+        masks[value] = hdf5::readText(hdf5::openGroup(all, number), "digest");
+    }
+    return masks;
+}
+
 void writePrediction(const Handle& file, const Session& session) {
     if (!session.prediction)
         return;

@@ -17,7 +17,7 @@ const Corruptions& all() {
     static const Corruptions rows = fileCorruptions() + safetensorsCorruptions() + indexCorruptions() +
                                     configCorruptions() + ggufCorruptions() + splitCorruptions() + maskCorruptions() +
                                     pytorchCorruptions() + sessionCorruptions() + sessionRunCorruptions() +
-                                    predictionCorruptions() + tokenizerCorruptions();
+                                    sessionCurveCorruptions() + predictionCorruptions() + tokenizerCorruptions();
     return rows;
 }
 

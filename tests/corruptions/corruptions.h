@@ -29,6 +29,7 @@ Corruptions maskCorruptions();
 Corruptions pytorchCorruptions();
 Corruptions sessionCorruptions();
 Corruptions sessionRunCorruptions();
+Corruptions sessionCurveCorruptions();
 Corruptions predictionCorruptions();
 Corruptions tokenizerCorruptions();
 
