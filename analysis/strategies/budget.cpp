@@ -61,6 +61,9 @@ constexpr double slack = 1e-9;
 PruneResult firstEnough(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress) {
     double most = 0;
     for (std::size_t step = 0; step <= path.steps(); ++step) {
+        if (const auto bounds = path.savingsBounds(step); bounds && step < path.steps())
+            if (most = savings.percentage(bounds->most, budget.of); most < budget.amount - slack)
+                continue;
         PruneResult result = path.after(step, progress);
         most = savings.percentage(result.mask, budget.of);
         if (most >= budget.amount - slack)

@@ -41,6 +41,7 @@ struct PruneResult {
     std::vector<std::string> warnings = {};
     std::vector<OrderedCut> order = {}; ///< the cuts of a ranking strategy, first cut first
     std::vector<std::string> notes = {}; ///< sentences about choices that the strategy made, for the provenance
+    std::vector<AlphaCurve> alphaCurves = {}; ///< of a strategy that searches the factors of bypasses
 };
 
 /// Measures a metric on the dense model.
@@ -61,6 +62,8 @@ struct CalibrationText {
 struct PruneInputs {
     MeasureMetric measure = {};               ///< empty = only weight metrics can be measured
     std::optional<CalibrationText> text = {}; ///< used by strategies with StrategyInfo::readsText
+    /// The text of the option `corpus`, on which a strategy makes choices that must not use `text`.
+    std::optional<CalibrationText> corpus = {};
 };
 
 /// The argument of StrategyInfo::begin(). It must outlive the path.

@@ -6,9 +6,12 @@
 #include "analysis/strategies/amp.h"
 #include "analysis/strategies/flap.h"
 #include "analysis/strategies/greedy_gnorm.h"
+#include "analysis/strategies/harp.h"
+#include "analysis/strategies/loss_greedy.h"
 #include "analysis/strategies/prune.h"
 #include "analysis/strategies/ranking_path.h"
 #include "analysis/strategies/structured_pruning.h"
+#include "analysis/strategies/two_stage.h"
 
 #include <fmt/format.h>
 
@@ -52,10 +55,28 @@ constexpr OptionInfo rounding{
 
 constexpr std::array ampOptions{components, ampOrder, rounding, rules};
 constexpr std::array structuredOptions{components, reversed, rules};
+constexpr OptionInfo screenLosses{"screen", "bool", "true",
+                            "predict the losses and measure only those that may be the lowest, where that costs less"};
+constexpr OptionInfo unitsToCut{"units", "text", "heads",
+                           "kinds of units to cut: heads, attention, mlps, blocks, separated by /"};
+
 constexpr std::array randomOptions{perLayer};
 constexpr std::array chosenMetricOptions{metric, perLayer, reversed};
 constexpr std::array rankingOptions{perLayer, reversed, rules};
 constexpr std::array greedyOptions{perStep, reversed, rules, stop};
+constexpr std::array lossGreedyOptions{screenLosses, unitsToCut};
+constexpr std::array harpOptions{
+    OptionInfo{"alpha", "text", "search",
+               "factor of each bypass: search = the one of 0, 0.1, ..., 1 with the lowest loss, layer by layer from the "
+               "highest down; fixed = `value` for all; list = `values`"},
+    OptionInfo{"corpus", "text", "", "file on which alpha is searched; empty = the last quarter of the text"},
+    OptionInfo{"metric", "text", "", "with position=by_metric: id of the metric of layers"},
+    OptionInfo{"mlp", "text", "none", "strategy that also cuts MLP neurons, before the search; none = no neurons"},
+    OptionInfo{"mlp_ratio", "number", "0.0186", "share of the neurons that this strategy cuts"},
+    OptionInfo{"position", "text", "top",
+               "layers to bypass: top, middle, bottom, or by_metric = those that `metric` cuts first"},
+    OptionInfo{"value", "number", "0.2", "with alpha=fixed: the factor"},
+    OptionInfo{"values", "text", "", "with alpha=list: the factors, last layer first, separated by /"}};
 
 constexpr StrategyInfo randomStrategy(std::string_view id, std::string_view summary, std::string_view removes,
                                       std::string_view budget, CutUnit unit) {
@@ -211,6 +232,35 @@ constexpr std::array strategies{
     magnitudeStrategy,
     wandaStrategy,
     flapStrategy,
+    StrategyInfo{.id = "harp",
+                 .summary = "Queries and keys of the last layers, replaced by a bypass with a searched factor",
+                 .removes = "queries and keys of attention sublayers; the whole sublayer where the factor is 0",
+                 .budget = "attention sublayers; per cent of all in the model",
+                 .source = "HARP paper",
+                 .begin = beginHarp,
+                 .options = harpOptions,
+                 .readsText = true,
+                 .needsText = harpReadsText,
+                 .passes = harpPasses,
+                 .check = checkHarpOptions},
+    StrategyInfo{.id = "two_stage",
+                 .summary = "Neurons with the smallest activations, then attention sublayers greedily (2SSP)",
+                 .removes = "neurons and attention sublayers",
+                 .budget = "per cent of the parameters of attention and MLPs",
+                 .source = "Sandri et al. 2025 (2SSP)",
+                 .begin = beginTwoStage,
+                 .readsText = true,
+                 .passes = twoStagePasses},
+    StrategyInfo{.id = "loss_greedy",
+                 .summary = "Units whose removal leaves the lowest loss, measured again after each step",
+                 .removes = "heads, attention sublayers, MLPs or blocks",
+                 .budget = "units of these kinds; per cent of all in the model",
+                 .source = "greedy search on the measured loss",
+                 .begin = beginLossGreedy,
+                 .options = lossGreedyOptions,
+                 .readsText = true,
+                 .passes = lossGreedyPasses,
+                 .check = checkLossGreedyOptions},
     positionalStrategy("bottom_up", "Blocks from the second one upwards; the first and the last stay", CutEnd::lowest),
     positionalStrategy("top_down", "Blocks from the last but one downwards; the first and the last stay", CutEnd::highest),
     randomStrategy("random_head", "Heads drawn uniformly at random", "heads", "heads; per cent of all in the model",

@@ -41,8 +41,10 @@ std::string readMaskedModelName(const std::string& path);
 std::optional<CompensationLink> compensationLinkIn(const std::string& path);
 
 /// The history of a strategy: {"measure", "before", "steps", "cuts": [{"step", "layer", "head", "score", "value"},
-/// ...]}.
+/// ...]}. Other units than heads have "unit" instead of "head".
 std::string historyJson(const PruneHistory& history);
+/// The losses against alpha: [{"layer", "alpha", "alphas", "losses"}, ...].
+std::string alphaCurvesJson(const std::vector<AlphaCurve>& curves);
 
 /// A mask as JSON, with one line per layer in ascending order. Of layers that share weights, only the first is written.
 /// Equal records give equal texts. Invalid UTF-8 is replaced.

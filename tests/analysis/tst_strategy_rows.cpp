@@ -127,8 +127,10 @@ private slots:
         QFETCH(QString, strategy);
         const GradientCase c("gemma3"); // with three layers, because some strategies keep the outer ones
         const ModelSpec& spec = c.model->spec();
-        const PruneRequest request = requestOf(strategy.toStdString(), 1, allStrategies());
+        PruneRequest request = requestOf(strategy.toStdString(), 1, allStrategies());
         const StrategyInfo& info = *request.strategy.info;
+        if (info.budget.starts_with("per cent"))
+            request.budget = {40, true};
         PruneInputs inputs;
         inputs.measure = [&](const MetricRequest& metric, const Progress& progress) {
             const auto readInput = [&](const Progress&) {

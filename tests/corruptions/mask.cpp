@@ -203,13 +203,21 @@ void addProvenance(Table& table) {
     table.more("provenance in words", R"("provenance":"by hand")", source + "expected an object, found \"by hand\"");
     table.more("an unknown field of the provenance", R"("provenance":{"metric":"a"})",
                source + "metric: is an unknown field; the fields are strategy, options, budget, text, seed, "
-                        "created, secateur, history, text_digest, order, notes");
+                        "created, secateur, history, text_digest, order, notes, alpha_curves");
     table.more("a history in words", R"("provenance":{"history":"greedy"})",
                source + "history: expected an object, found \"greedy\"");
     table.more("a history's unknown field", R"("provenance":{"history":{"loss":1}})",
                source + "history: loss: is an unknown field; the fields are measure, before, steps, cuts");
     table.more("a history's cut of no layer", R"("provenance":{"history":{"cuts":[{"step":1,"layer":-1}]}})",
                source + "history: cuts[0]: layer: expected a whole number from 0 to 2147483647, found -1");
+    table.more("a history's cut of no unit", R"("provenance":{"history":{"cuts":[{"step":1,"unit":"wheel"}]}})",
+               source + "history: cuts[0]: unit: \"wheel\" is not a unit that can be cut");
+    table.more("alpha curves in words", R"("provenance":{"alpha_curves":"steep"})",
+               source + "alpha_curves: expected a list of objects, found \"steep\"");
+    table.more("an alpha curve of words", R"("provenance":{"alpha_curves":[{"alphas":["a"]}]})",
+               source + "alpha_curves[0]: alphas: expected a list of numbers, found [\"a\"]");
+    table.more("an alpha curve without losses", R"("provenance":{"alpha_curves":[{"alphas":[0,1],"losses":[2]}]})",
+               source + "alpha_curves[0]: losses: expected 2 numbers, one for each of \"alphas\", found 1");
     table.more("a strategy by number", R"("provenance":{"strategy":1})", source + "strategy: expected text, found 1");
     table.more("options in a list", R"("provenance":{"options":[]})", source + "options: expected an object, found []");
     table.more("an option that is no text", R"("provenance":{"options":{"a":1}})",
