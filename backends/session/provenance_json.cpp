@@ -192,7 +192,7 @@ std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
     for (const auto& [name, value] : provenance->options)
         options.push_back(quoted(name) + ": " + quoted(value));
     return fmt::format("{{\"strategy\": {}, \"options\": {{{}}}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
-                       "\"created\": {}, \"secateur\": {}{}{}{}{}}}",
+                       "\"created\": {}, \"secateur\": {}{}{}{}{}{}}}",
                        quotedOrNull(provenance->strategy), join(options, ", "), budgetJson(provenance->budget),
                        quotedOrNull(provenance->text), provenance->seed ? std::to_string(*provenance->seed) : "null",
                        quotedOrNull(provenance->created), quotedOrNull(provenance->secateur),
