@@ -127,10 +127,8 @@ private slots:
         QFETCH(QString, strategy);
         const GradientCase c("gemma3"); // with three layers, because some strategies keep the outer ones
         const ModelSpec& spec = c.model->spec();
-        PruneRequest request = requestOf(strategy.toStdString(), 1, allStrategies());
+        const PruneRequest request = requestOf(strategy.toStdString(), 1, allStrategies());
         const StrategyInfo& info = *request.strategy.info;
-        if (info.budget.starts_with("per cent"))
-            request.budget = {40, true};
         PruneInputs inputs;
         inputs.measure = [&](const MetricRequest& metric, const Progress& progress) {
             const auto readInput = [&](const Progress&) {
@@ -180,9 +178,9 @@ private slots:
     void noOtherFileKnowsTheirIds() {
         for (const StrategyInfo& strategy : allStrategies()) {
             const QString id = QString::fromStdString(std::string(strategy.id));
-            // A strategy's id that is also the id of a metric, or of a feature of one ("entropy"), may appear in other
+            // A strategy's id that is also the id of a metric, of a feature of one ("entropy") or of an option's value ("by_metric"), may appear in other
             // files, but no other file may compare with it.
-            const bool isMetric = findMetric(strategy.id) || strategy.id == "entropy";
+            const bool isMetric = findMetric(strategy.id) || strategy.id == "entropy" || strategy.id == "by_metric";
             const QString pattern = isMetric ? QString("[!=]= *\"%1\"|\"%1\" *[!=]=") : QString("\"%1[:\"]");
             const QStringList lines = linesWith(QRegularExpression(pattern.arg(id)));
             for (const QString& line : lines)

@@ -29,6 +29,8 @@ inline ModelCard curveModel() {
     layer.kvHeads = 2;
     layer.headDim = 4;
     layer.ffn = 8;
+    card.parameters = 5264; // with an embedding that is also the LM head
+    card.bytes = 4 * card.parameters;
     card.spec.layers.assign(4, layer);
     return card;
 }
