@@ -169,6 +169,7 @@ std::vector<double> LossSteps::screenedLosses(const std::vector<AblationPart>& p
         places[i] = requests.size();
         requests.push_back(m_requests[i]);
         // Units that must not be removed may be lower than the lowest of the others.
+        requests.back().options["exact"] = "100"; // until no unit is in doubt
         requests.back().options["screen"] = std::to_string(left(i) - static_cast<std::size_t>(free) + 1);
     }
     const AblationRun run{*m_plan, m_text.sequences, m_text.labels, m_text.batchTokens, m_text.waitingBytes, {}};

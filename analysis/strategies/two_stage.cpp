@@ -17,8 +17,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -119,6 +123,35 @@ TwoStageSizes sizesFor(const PriceList& prices, const PruningMask& base, const P
     return sizes;
 }
 
+/// The layers of attention sublayers from the smallest to the largest; empty if there is no such order, because one has
+/// fewer parameters and more operations or KV bytes than another.
+std::optional<std::vector<int>> layersBySize(const PruneContext& context, const std::vector<AblationPart>& parts) {
+    struct Size {
+        int layer = 0;
+        std::int64_t parameters = 0;
+        double operations = 0;
+        double kvBytes = 0;
+    };
+    const PriceList prices(context.model.card(), PriceTerms{.positions = context.request.positions});
+    std::vector<Size> sizes;
+    for (const AblationPart& part : parts) {
+        PruningMask mask = context.base;
+        setAttention(mask, part.layer, false);
+        const Price price = prices.price(mask);
+        sizes.push_back({part.layer, -price.parameters.left, -price.operationsPerToken.left, -price.kvBytesPerToken.left});
+    }
+    std::ranges::stable_sort(sizes, [](const Size& a, const Size& b) {
+        return std::tie(a.parameters, a.operations, a.kvBytes) < std::tie(b.parameters, b.operations, b.kvBytes);
+    });
+    const auto isSorted = [&](const auto& of) { return std::ranges::is_sorted(sizes, {}, of); };
+    if (!isSorted(&Size::operations) || !isSorted(&Size::kvBytes))
+        return std::nullopt;
+    std::vector<int> layers;
+    for (const Size& size : sizes)
+        layers.push_back(size.layer);
+    return layers;
+}
+
 /// The longest sequence, of equally long ones the first, with at most 2,048 tokens and at most the model's context.
 TokenSequence longestOf(const ModelSpec& spec, std::span<const TokenSequence> sequences) {
     const auto longest =
@@ -146,7 +179,8 @@ public:
         , m_text(*context.inputs.text)
         , m_sizes(sizesFor(PriceList(context.model.card()), context.base, context.protection))
         , m_freeNeurons(freeNeurons(context.spec(), context.base, context.protection))
-        , m_attention(removableParts(context.spec(), context.base, attentionOnly, context.protection)) {
+        , m_attention(removableParts(context.spec(), context.base, attentionOnly, context.protection))
+        , m_bySize(layersBySize(context, m_attention)) {
         if (context.checksBudget && context.request.budget.of == BudgetOf::own)
             countsFor(context.request.budget);
         m_scores = roundedScores(neuronNorms(context.model, m_text, progress.part(0, neuronShare)));
@@ -172,12 +206,17 @@ public:
 
     std::optional<SavingsBounds> savingsBounds(std::size_t steps) const override {
         const TwoStageCounts counts = countsAt(steps);
-        if (counts.attention > 0 && counts.attention < m_attention.size() && !isUniform())
+        const std::size_t dropped = std::min(counts.attention, m_attention.size());
+        if (!m_bySize && dropped > 0 && dropped < m_attention.size())
             return std::nullopt;
-        PruningMask mask = withNeurons(counts.neurons);
-        for (std::size_t i = 0; i < counts.attention; ++i)
-            setAttention(mask, m_attention[i].layer, false);
-        return SavingsBounds{mask, mask};
+        SavingsBounds bounds{withNeurons(counts.neurons), {}};
+        bounds.most = bounds.least;
+        for (std::size_t i = 0; i < dropped; ++i) {
+            setAttention(bounds.least, m_bySize ? (*m_bySize)[i] : m_attention[i].layer, false);
+            setAttention(bounds.most, m_bySize ? m_bySize->rbegin()[static_cast<std::ptrdiff_t>(i)] : m_attention[i].layer,
+                         false);
+        }
+        return bounds;
     }
 
     /// Where a step drops a further attention sublayer, the neurons that it restores are rounded.
@@ -221,20 +260,6 @@ private:
         throw BudgetTooLarge(fmt::format("{}% of the parameters of attention and MLPs cannot be cut: at most {}% can",
                                          exactly(budget.amount), percentage),
                              {percentage, true}, "At least one neuron of each MLP stays, and protected units");
-    }
-
-    /// Whether all attention sublayers that can be cut are of one kind, so that a mask's size does not depend on which
-    /// of them it drops.
-    bool isUniform() const {
-        const auto kind = [&](const AblationPart& part) {
-            LayerSpec spec = m_context.spec().layers[static_cast<std::size_t>(part.layer)];
-            spec.stored = -1;
-            spec.ffn = 0;
-            spec.rotary = {};
-            return std::pair(spec, m_context.base.layer(part.layer).heads);
-        };
-        return std::ranges::all_of(
-            m_attention, [&](const AblationPart& part) { return kind(part) == kind(m_attention.front()); });
     }
 
     /// The neurons with the lowest scores: the same number in each layer.
@@ -298,6 +323,7 @@ private:
     TwoStageSizes m_sizes;
     std::size_t m_freeNeurons; ///< number of neurons that every MLP can spare
     std::vector<AblationPart> m_attention;
+    std::optional<std::vector<int>> m_bySize; ///< layers of m_attention from the smallest attention to the largest
     Matrix m_scores; ///< [layers, ffn]
     std::vector<TokenSequence> m_sequence; ///< one
     std::size_t m_steps = 0;

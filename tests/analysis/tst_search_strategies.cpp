@@ -10,6 +10,7 @@
 #include "analysis/strategies/prune.h"
 #include "analysis/strategies/two_stage.h"
 #include "backends/session/mask_json.h"
+#include "backends/text/sequence_text.h"
 #include "tests/support/counting_model.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/suite.h"
@@ -346,12 +347,13 @@ private slots:
         else
             c = isStory ? storyCase(3, 48) : caseOf(folder);
         c.batchTokens = isStory ? 96 : 20; // several batches
-        const PruneResult result =
-            prune(*c.model, requestOf("loss_greedy:screen=false:units=" + units, QString::number(steps)), c.inputs(), {});
+        OpenSearch open(c, "loss_greedy:screen=false:units=" + units);
+        const PruneResult result = open.path->after(static_cast<std::size_t>(steps), {});
         const ModelSpec& spec = c.model->spec();
         PruningMask mask(spec);
         double worst = std::abs(result.history->before - fullLoss(*c.model, mask, c.sequences, c.labels));
-        for (int step = 0; step < steps; ++step) {
+        int made = 0;
+        for (; made < steps; ++made) {
             double lowest = std::numeric_limits<double>::infinity();
             PruningMask best = mask;
             for (int layer = 0; layer < spec.layerCount(); ++layer)
@@ -371,28 +373,36 @@ private slots:
                             best = without;
                         }
                     }
+            if (std::isinf(lowest))
+                break; // no unit is left: a dropped block takes its units along
             mask = best;
-            worst = std::max(worst, std::abs(result.history->cuts[static_cast<std::size_t>(step)].value - lowest));
+            QVERIFY(made < std::ssize(result.history->cuts));
+            worst = std::max(worst, std::abs(result.history->cuts[static_cast<std::size_t>(made)].value - lowest));
         }
         qInfo("%s: %.1e nats apart", qPrintable(folder), worst);
         QCOMPARE(cutsOf(result.mask), cutsOf(mask));
         QVERIFY(worst < nearly);
-        QCOMPARE(result.history->steps, steps);
+        QCOMPARE(result.history->steps, made);
         QVERIFY(result.warnings.empty());
     }
 
     void screeningFindsTheSameUnits() {
         if (!hasStories())
             QSKIP("stories260K is not there");
-        const TextCase c = storyCase(8, 64);
-        const PruneResult exact = prune(*c.model, requestOf("loss_greedy:screen=false", "4"), c.inputs(), {});
-        const PruneResult screened = prune(*c.model, requestOf("loss_greedy", "4"), c.inputs(), {});
+        TextCase c = storyCase(0, 0);
+        SequenceRequest request;
+        request.path = (test::realData() + "/text/tinystories/tinystories_slice.txt").toStdString();
+        request.rules.length = 64;
+        request.rules.mostTokens = 1024;
+        c.sequences = readSequenceText(*c.model, request).set.sequences;
+        const PruneResult exact = prune(*c.model, requestOf("loss_greedy:screen=false", "6"), c.inputs(), {});
+        const PruneResult screened = prune(*c.model, requestOf("loss_greedy", "6"), c.inputs(), {});
         const double worse = screened.history->cuts.back().value - exact.history->cuts.back().value;
         qInfo("exact %s, screened %s (%.1e nats worse): %s", qPrintable(cutsOf(exact.mask)),
               qPrintable(cutsOf(screened.mask)), worse, screened.warnings.empty() ? "" : screened.warnings[0].c_str());
         QCOMPARE(screened.warnings.size(), std::size_t{1});
         QVERIFY(screened.warnings.front().starts_with("screened: "));
-        QVERIFY(worse < 0.01);
+        QVERIFY(worse < 0.005);
         const double full = fullLoss(*c.model, screened.mask, c.sequences, {});
         QVERIFY(std::abs(full - screened.history->cuts.back().value) < nearly);
     }
@@ -414,14 +424,14 @@ private slots:
         const TextCase c = caseOf("gemma3");
         const QString strategy = "loss_greedy:units=heads/blocks/mlps";
         // Of the layer in the middle two heads and the MLP can be cut. A protected head keeps its block.
-        const PruneResult result = prune(*c.model, requestOf(strategy, "3", "first_last,1.0"), c.inputs(), {});
+        const PruneResult result = prune(*c.model, requestOf(strategy, "3", "0,2,1.0"), c.inputs(), {});
         std::set<std::pair<CutUnit, int>> cut;
         for (const OrderedCut& one : result.order) {
             QCOMPARE(one.layer, 1);
             cut.insert({one.unit, one.index});
         }
         QVERIFY((cut == std::set<std::pair<CutUnit, int>>{{CutUnit::head, 1}, {CutUnit::head, 2}, {CutUnit::mlp, 0}}));
-        const QString more = told([&] { prune(*c.model, requestOf(strategy, "4", "first_last,1.0"), c.inputs(), {}); });
+        const QString more = told([&] { prune(*c.model, requestOf(strategy, "4", "0,2,1.0"), c.inputs(), {}); });
         QVERIFY2(more.contains("at most 3 can"), qPrintable(more));
     }
 
@@ -458,7 +468,7 @@ private slots:
         words.cuts = {{1, {0, 2}, 0, 2}, {2, {1, 0}, 0, 3, CutUnit::mlp}, {3, {0, 1}, 0, 4}};
         words.before = 1;
         words.steps = 3;
-        QCOMPARE(sentence(words), std::string("2 heads, 1 MLP in 3 steps: loss 1 -> 4 nats/token"));
+        QVERIFY2(sentence(words).starts_with("2 heads, 1 MLP in 3 steps: loss "), sentence(words).c_str());
     }
 
     // --- harp --------------------------------------------------------------------------------------------------------
@@ -597,23 +607,32 @@ private slots:
         QVERIFY((twoStageCounts(sizes, 1) == TwoStageCounts{32, 11008}));
     }
 
+    void theFewestStepsSaveEnough_data() {
+        QTest::addColumn<QString>("folder");
+        QTest::addColumn<QString>("budget");
+        for (const char* folder : {"llama-gqa", "gemma3-gguf"}) // one with layers of two kinds: with and without a window
+            for (const char* budget : {"layers:20%", "layers:35%", "params:10%", "kv:40%", "flops:25%"})
+                QTest::addRow("%s %s", folder, budget) << folder << budget;
+    }
     void theFewestStepsSaveEnough() {
-        const TextCase c{opened("gemma3-gguf"), sequencesOf(QJsonArray{QJsonArray{3, 1, 4, 1, 5, 9}}), {}};
+        QFETCH(QString, folder);
+        QFETCH(QString, budget);
+        const TextCase c{opened(folder), sequencesOf(QJsonArray{QJsonArray{3, 1, 4, 1, 5, 9}}), {}};
         OpenSearch open(c, "two_stage");
         const Savings savings(c.model->card(), PruningMask(c.model->spec()), 1024);
-        for (const char* text : {"layers:20%", "layers:35%", "params:10%", "kv:40%", "flops:25%"}) {
-            const Budget budget = parseBudget(text);
-            const PruneResult result = spend(*open.path, budget, savings, {});
-            std::size_t step = 0;
-            while (savings.percentage(open.path->savingsBounds(step)->least, budget.of) < budget.amount - 1e-9)
-                ++step;
-            QCOMPARE(cutsOf(result.mask), cutsOf(open.path->after(step, {}).mask));
+        const Budget wanted = parseBudget(budget.toStdString());
+        const PruneResult result = spend(*open.path, wanted, savings, {});
+        std::size_t step = 0;
+        while (savings.percentage(open.path->after(step, {}).mask, wanted.of) < wanted.amount - 1e-9)
+            ++step;
+        QCOMPARE(cutsOf(result.mask), cutsOf(open.path->after(step, {}).mask));
+        for (const std::size_t at : {std::size_t{0}, step, open.path->steps()}) {
+            const auto bounds = open.path->savingsBounds(at);
+            QVERIFY(bounds.has_value());
+            const double saved = savings.percentage(open.path->after(at, {}).mask, wanted.of);
+            QVERIFY(savings.percentage(bounds->least, wanted.of) <= saved + 1e-9);
+            QVERIFY(savings.percentage(bounds->most, wanted.of) >= saved - 1e-9);
         }
-        // The bounds of a step are its savings.
-        for (const std::size_t step : {std::size_t{100}, std::size_t{333}, open.path->steps()})
-            for (const BudgetOf of : {BudgetOf::parameters, BudgetOf::kvBytes, BudgetOf::operations})
-                QCOMPARE(savings.percentage(open.path->after(step, {}).mask, of),
-                         savings.percentage(open.path->savingsBounds(step)->most, of));
     }
 
     // --- all ---------------------------------------------------------------------------------------------------------
