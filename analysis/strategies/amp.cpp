@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -85,7 +84,7 @@ double weightInTerm(const ModelSpec& spec, const LayerSpec& layer, AmpRounding r
     return rounding.isExact ? neuronsPerHead(spec, layer) : 1;
 }
 
-LayerCounts countsOf(const ModelSpec& spec, const LayerSpec& layer, double ratio, CutComponents components,
+LayerCounts ampLayerCounts(const ModelSpec& spec, const LayerSpec& layer, double ratio, CutComponents components,
                      AmpRounding rounding) {
     LayerCounts counts;
     double rest = 0; // of rho H, in neurons
@@ -120,7 +119,7 @@ void addBreakpoints(const ModelSpec& spec, const LayerSpec& layer, CutComponents
 }
 
 /// A sentence about the choice of heads in a layer; empty if each head has keys and values of its own.
-std::string noteOn(const LayerSpec& layer, const LayerCounts& counts) {
+std::string noteOnGroups(const LayerSpec& layer, const LayerCounts& counts) {
     const int inGroup = headsPerGroup(layer);
     if (inGroup <= 1 || counts.heads == 0)
         return {};
@@ -201,8 +200,8 @@ void AmpRule::measure(const Progress& progress) {
 }
 
 Budget AmpRule::budget(double ratio, bool isPercentage) const {
-    const double perUnit = this->ratio({1, isPercentage});
-    return {std::floor(std::min(ratio / perUnit, isPercentage ? 100.0 : ratio / perUnit) * 100) / 100, isPercentage};
+    const double amount = ratio / this->ratio({1, isPercentage});
+    return {std::floor((isPercentage ? std::min(amount, 100.0) : amount) * 100) / 100, isPercentage};
 }
 
 std::vector<double> AmpRule::ratios() const {
@@ -221,7 +220,7 @@ std::vector<double> AmpRule::ratios() const {
 LayerCounts AmpRule::counts(int layer, double ratio) const {
     const LayerCounts& most = available(layer);
     const LayerMask& base = m_context.base.layer(layer);
-    LayerCounts counts = countsOf(m_context.spec(), spec(layer), ratio, componentsIn(layer), roundingIn(layer));
+    LayerCounts counts = ampLayerCounts(m_context.spec(), spec(layer), ratio, componentsIn(layer), roundingIn(layer));
     // At least one head and one neuron of each layer stay.
     counts.heads = std::min(counts.heads, std::max(base.keptHeads() - 1, 0));
     counts.neurons = most.neurons > 0 ? std::min(counts.neurons, base.keptNeurons() - 1) : 0;
@@ -316,7 +315,7 @@ std::vector<std::string> AmpRule::notes(std::span<const LayerCounts> counts) con
     std::map<std::string, std::vector<std::string>> layersOf;
     for (int layer = 0; layer < m_context.spec().layerCount(); ++layer) {
         const LayerCounts& own = counts[static_cast<std::size_t>(layer)];
-        if (const std::string note = noteOn(spec(layer), own); !note.empty())
+        if (const std::string note = noteOnGroups(spec(layer), own); !note.empty())
             layersOf[note].push_back(std::to_string(layer));
     }
     std::vector<std::string> notes;
@@ -349,7 +348,7 @@ PruneResult AmpRule::cut(std::span<const LayerCounts> counts, const Progress& /*
 
 LayerCounts ampCounts(const ModelSpec& spec, const LayerSpec& layer, double ratio, CutComponents components,
                       bool isExact) {
-    return countsOf(spec, layer, ratio, components, {isExact});
+    return ampLayerCounts(spec, layer, ratio, components, {isExact});
 }
 
 double ampRatio(const ModelCard& card, const Budget& budget, CutComponents components, const Protection& protection) {

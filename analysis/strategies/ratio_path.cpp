@@ -69,7 +69,7 @@ bool RatioPath::isPossible(std::span<const LayerCounts> counts) const {
 
 std::vector<LayerCounts> RatioPath::countsFor(const Budget& budget) const {
     const double ratio = m_rule->ratio(budget);
-    std::vector<LayerCounts> counts = countsAt(ratio);
+    std::vector<LayerCounts> counts = countsAt(std::min(ratio, 1.0));
     if (ratio <= 1 && isPossible(counts) && (ratio <= 0 || hasUnits()))
         return counts;
     const bool isWhole = hasUnits() && isPossible(countsAt(1));

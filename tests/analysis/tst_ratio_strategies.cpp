@@ -491,6 +491,16 @@ private slots:
             QVERIFY(uncompensated(result.mask) == uncompensated(results[0].mask));
     }
 
+    void modelsLargerThanMemoryGiveTheSame() {
+        for (const char* folder : {"gemma3", "bert"}) {
+            const StrategyCase whole(folder);
+            const StrategyCase small(folder, {}, 1);
+            QVERIFY(!small.model->runner().plan(small.dense(), ComputeType::float32)->isResident());
+            for (const char* strategy : ratioStrategies)
+                QVERIFY(small.pruned(strategy, "30%").mask == whole.pruned(strategy, "30%").mask);
+        }
+    }
+
     void theOtherEndIsReversed() {
         const StrategyCase c("gpt2");
         for (const char* strategy : {"mag_sp", "flap"}) {

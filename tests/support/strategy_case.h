@@ -20,12 +20,13 @@ struct StrategyCase {
     std::vector<TokenSequence> sequences;
 
     /// @param name folder; "deci ragged" is the GGUF file of deci, whose layers have different shapes
-    explicit StrategyCase(const QString& name, std::vector<std::vector<int>> tokens = {})
+    /// @param memory budget of the engine in bytes; 0 = none
+    explicit StrategyCase(const QString& name, std::vector<std::vector<int>> tokens = {}, std::int64_t memory = 0)
         : model(openModel(data()
                               .filePath("forward/" + name.section(' ', 0, 0) +
                                         (name.endsWith("ragged") ? "/model.gguf" : "/model.safetensors"))
                               .toStdString(),
-                          {}, {})) {
+                          {}, {.memoryBudget = memory})) {
         if (tokens.empty())
             tokens = drawnTokens();
         for (const std::vector<int>& ids : tokens) {
