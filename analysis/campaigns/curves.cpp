@@ -31,6 +31,12 @@ void completeFrom(CurvePoint& point, const CurvePoint& earlier) {
           &CurvePoint::pooledDistance, &CurvePoint::pooledStandardError, &CurvePoint::tokensPerSecond,
           &CurvePoint::choosingSeconds, &CurvePoint::scoringSeconds})
         keepMeasured(point.*number, earlier.*number);
+    if (point.parameters == 0) { // the price of the mask is not known
+        point.removed = earlier.removed;
+        point.parameters = earlier.parameters;
+        point.kvBytesPerToken = earlier.kvBytesPerToken;
+        point.operationsPerToken = earlier.operationsPerToken;
+    }
     for (const PointMetric& metric : earlier.tasks)
         if (!point.metric(metric.task, metric.id))
             point.tasks.push_back(metric);
