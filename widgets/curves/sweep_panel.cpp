@@ -60,6 +60,7 @@ QSpinBox* tokenBox(const QString& name) {
     box->setGroupSeparatorShown(true);
     box->setSuffix(SweepPanel::tr(" tokens"));
     box->setAccessibleName(name);
+    box->findChild<QLineEdit*>()->setAccessibleName(name);
     return box;
 }
 
@@ -112,6 +113,7 @@ void SweepPanel::build() {
                              "(params:20%, layers:20%, kv:25%, flops:15%), separated by commas"));
     m_repetitions->setRange(1, 1000);
     m_repetitions->setAccessibleName(tr("Repetitions"));
+    m_repetitions->findChild<QLineEdit*>()->setAccessibleName(m_repetitions->accessibleName());
     m_repetitions->setToolTip(tr("Runs of each strategy that depends on the seed"));
     auto* form = new QFormLayout;
     form->setContentsMargins(0, 0, 0, 0);
