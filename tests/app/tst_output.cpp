@@ -24,6 +24,7 @@ using cli::Align;
 using cli::Column;
 using cli::Rows;
 using cli::Table;
+using test::contents;
 using test::Outcome;
 using test::run;
 using test::Scratch;
@@ -64,11 +65,6 @@ QByteArray runOnTerminal(const QStringList& arguments) {
     read();
     ::close(terminal);
     return program.exitCode() == 0 ? received : program.readAllStandardError();
-}
-
-QByteArray contents(const QString& path) {
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
 bool hasControlCharacters(const QByteArray& text) {

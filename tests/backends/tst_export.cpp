@@ -102,11 +102,6 @@ QStringList namesIn(const QString& folder) {
     return QDir(folder).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot, QDir::Name);
 }
 
-QByteArray contentOf(const QString& path) {
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
 /// CRC-32, computed bit by bit from its definition. It does not use the product's lookup table.
 std::uint32_t crc32(std::span<const std::byte> bytes) {
     std::uint32_t value = 0xffffffff;
@@ -127,7 +122,7 @@ std::pair<QByteArray, QByteArray> splitGguf(const std::string& path) {
     const std::uint64_t pairs = reader.u64("");
     const std::size_t begin = reader.position();
     const GgufMetadata metadata(reader, pairs, path);
-    const QByteArray all = contentOf(QString::fromStdString(path));
+    const QByteArray all = contents(QString::fromStdString(path));
     const auto middle = static_cast<qsizetype>(reader.position());
     for (std::uint64_t i = 0; i < tensors; ++i) {
         reader.text("");
@@ -265,7 +260,9 @@ private slots:
             QVERIFY2(changes.unlike.isEmpty(), qPrintable(changes.unlike.join(", ")));
             QCOMPARE(changes.others, 0);
             QVERIFY(changes.zeroed > 0);
-            const auto widened = [](const std::string& text) { return text.find("is stored as F32") != std::string::npos; };
+            const auto widened = [](const std::string& text) {
+                return text.find("is stored as F32") != std::string::npos;
+            };
             QCOMPARE(std::ranges::count_if(result.warnings, widened), changes.widened);
             QVERIFY(changes.widened == 0 || folder == "gqa-q4_1-gguf");
         }
@@ -285,7 +282,7 @@ private slots:
         const MaskReading mask = readMask(target + "/model.mask.json", model->spec(), model->fingerprint());
         QVERIFY(mask.warnings.empty());
         QVERIFY(mask.record.mask == record.mask);
-        QVERIFY(contentOf(scratch.path("out/README.md")).contains("perplexity 12.3"));
+        QVERIFY(contents(scratch.path("out/README.md")).contains("perplexity 12.3"));
         QCOMPARE(std::ssize(result.files), 5);
         for (const ExportedFile& file : result.files)
             QCOMPARE(QFileInfo(QString::fromStdString(file.path)).size(), file.bytes);
@@ -306,7 +303,7 @@ private slots:
         MaskRecord record = recordOf(maskOf(*model));
         record.note = "<script>alert(1)</script>\n# A heading\n[link](https://example.org) \x1b[2J";
         exportMasked(*model, {record, scratch.path("out").toStdString()});
-        const QByteArray card = contentOf(scratch.path("out/README.md"));
+        const QByteArray card = contents(scratch.path("out/README.md"));
         QVERIFY(card.contains("- note: \\<script\\>alert(1)\\</script\\>\\\\n\\# A heading\\\\n"
                               "\\[link\\](https://example.org) \\\\u001b\\[2J\n"));
     }
@@ -323,10 +320,10 @@ private slots:
         QCOMPARE(namesIn(scratch.path("out")), (QStringList{"README.md", "config.json", "expected.json",
                                                             "model.mask.json", "model.safetensors", "tokenizer.json"}));
         QCOMPARE(result.leftOut, (std::vector<std::string>{"model.gguf", "model.onnx", "onnx", "pytorch_model.bin"}));
-        const QByteArray card = contentOf(scratch.path("out/README.md"));
+        const QByteArray card = contents(scratch.path("out/README.md"));
         QVERIFY(card.startsWith("---\nlicense: mit\n---\n#"));
         QVERIFY(card.endsWith("Of the source\n"));
-        QCOMPARE(contentOf(scratch.path("out/config.json")), contentOf(scratch.path("source/config.json")));
+        QCOMPARE(contents(scratch.path("out/config.json")), contents(scratch.path("source/config.json")));
     }
 
     void shardsAndPartsStayAsTheyAre() {
@@ -337,8 +334,8 @@ private slots:
         const QDir source(data().filePath("mqa-f32-sharded"));
         for (const QString& name : source.entryList({"*.safetensors", "*.index.json"}))
             QVERIFY2(QFile::exists(out + "/" + name), qPrintable(name));
-        QCOMPARE(contentOf(out + "/model.safetensors.index.json"),
-                 contentOf(source.filePath("model.safetensors.index.json")));
+        QCOMPARE(contents(out + "/model.safetensors.index.json"),
+                 contents(source.filePath("model.safetensors.index.json")));
 
         const auto [first, second] = splitGguf(data().filePath("gqa-q4_1-gguf/model.gguf").toStdString());
         QDir().mkdir(scratch.path("split"));
@@ -348,7 +345,7 @@ private slots:
             exportMasked(*split, {recordOf(maskOf(*split)), scratch.path("parts").toStdString()});
         QCOMPARE(namesIn(scratch.path("parts")),
                  (QStringList{"README.md", "m-00001-of-00002.gguf", "m-00002-of-00002.gguf", "model.mask.json"}));
-        QCOMPARE(contentOf(scratch.path("parts/m-00001-of-00002.gguf")), first);
+        QCOMPARE(contents(scratch.path("parts/m-00001-of-00002.gguf")), first);
         // The export warns that quantised blocks of 32 columns do not end where heads of 12 columns end.
         QVERIFY(!result.warnings.empty());
     }
@@ -368,8 +365,8 @@ private slots:
         QVERIFY(renewed > 0);
         // The export overwrites the tensors and the data descriptors after the entries in place and copies all other
         // bytes, so the archive keeps its length.
-        QCOMPARE(contentOf(scratch.path("out/pytorch_model.bin")).size(),
-                 contentOf(QString::fromStdString(model->card().path)).size());
+        QCOMPARE(contents(scratch.path("out/pytorch_model.bin")).size(),
+                 contents(QString::fromStdString(model->card().path)).size());
     }
 
     void whatZerosCannotSayIsRefused() {
@@ -413,19 +410,19 @@ private slots:
         QVERIFY(refusal(*model, scratch.path("free.gguf")).startsWith("free.md: exists"));
         QVERIFY(refusal(*model, scratch.path("model.bin")).contains("does not end with .gguf"));
         QVERIFY(refusal(*model, scratch.path("none/model.gguf")).contains("there is no folder"));
-        QCOMPARE(contentOf(scratch.path("there.gguf")), "old");
+        QCOMPARE(contents(scratch.path("there.gguf")), "old");
         QCOMPARE(namesIn(scratch.path()), (QStringList{"free.md", "there.gguf"}));
         // What no export wrote stays, even with --force.
         QVERIFY(refusal(*model, scratch.path("there.gguf"), true).contains("does not say that an export wrote it"));
         QVERIFY(refusal(*model, scratch.path("free.gguf"), true).startsWith("free.md: exists and is not the card"));
         const QString other = QString::fromStdString(copyOfFixture(scratch, "gqa-q4_0-gguf", "other")) + "/model.gguf";
-        const QByteArray weights = contentOf(other);
+        const QByteArray weights = contents(other);
         QVERIFY(refusal(*model, other, true).contains("does not say that an export wrote it"));
-        QCOMPARE(contentOf(other), weights);
+        QCOMPARE(contents(other), weights);
         QCOMPARE(refusal(*model, scratch.path("new.gguf")), "accepted");
         QVERIFY(refusal(*model, scratch.path("new.gguf")).startsWith("new.gguf: exists"));
         QCOMPARE(refusal(*model, scratch.path("new.gguf"), true), "accepted");
-        QVERIFY(contentOf(scratch.path("new.gguf")).startsWith("GGUF"));
+        QVERIFY(contents(scratch.path("new.gguf")).startsWith("GGUF"));
 
         const std::string own = copyOfFixture(scratch, "gqa-q8_0-gguf", "own") + "/model.gguf";
         QVERIFY(refusal(*openModel(own), QString::fromStdString(own), true).contains("is the model itself"));
@@ -438,13 +435,13 @@ private slots:
         record.note = "of mine";
         const std::string mask = scratch.path("eight.mask.json").toStdString();
         writeMask(mask, record);
-        const QByteArray before = contentOf(scratch.path("eight.mask.json"));
+        const QByteArray before = contents(scratch.path("eight.mask.json"));
         const Outcome outcome =
             run({"export", data().filePath("gqa-q8_0-gguf/model.gguf"), "--mask", QString::fromStdString(mask), "--as",
                  "masked", "--out", scratch.path("eight.gguf"), "--json"});
         QVERIFY2(outcome.status == 0, outcome.out.constData());
         QCOMPARE(outcome.json().at("files").size(), std::size_t{3});
-        QCOMPARE(contentOf(scratch.path("eight.mask.json")), before);
+        QCOMPARE(contents(scratch.path("eight.mask.json")), before);
         // If another mask has the name that the export needs, it is not overwritten and no export is written.
         record.mask = PruningMask(model->spec());
         writeMask(scratch.path("nine.mask.json").toStdString(), record);
@@ -480,7 +477,7 @@ private slots:
         QDir().mkdir(scratch.path("out/more"));
         QVERIFY(refusal("out", true).contains("it holds other folders"));
         QCOMPARE(namesIn(scratch.path()), (QStringList{"mine", "model", "out", "source"}));
-        QCOMPARE(contentOf(scratch.path("mine/thesis.tex")), "text");
+        QCOMPARE(contents(scratch.path("mine/thesis.tex")), "text");
     }
 
     void linksOutOfTheModelAreNotCopied() {
@@ -496,9 +493,9 @@ private slots:
         const auto model = openModel(source.toStdString());
         const ExportResult made = exportMasked(*model, {recordOf(maskOf(*model)), scratch.path("out").toStdString()});
         QVERIFY(!QFile::exists(scratch.path("out/special_tokens_map.json")));
-        QCOMPARE(contentOf(scratch.path("out/notes.json")), "of the model");
-        QCOMPARE(contentOf(scratch.path("out/own.json")), "of a folder in it");
-        QVERIFY(!contentOf(scratch.path("out/README.md")).contains("of the user"));
+        QCOMPARE(contents(scratch.path("out/notes.json")), "of the model");
+        QCOMPARE(contents(scratch.path("out/own.json")), "of a folder in it");
+        QVERIFY(!contents(scratch.path("out/README.md")).contains("of the user"));
         QVERIFY(std::ranges::find(made.leftOut, "special_tokens_map.json") != made.leftOut.end());
         const std::string what = "special_tokens_map.json is not copied: it is a link to ../secret.json, outside the "
                                  "model's folder";
@@ -520,7 +517,7 @@ private slots:
         QVERIFY(QFile::link("../../../models--me--other/blobs/cd", snapshot + "/merges.txt"));
         const auto model = openModel(snapshot.toStdString());
         exportMasked(*model, {recordOf(maskOf(*model)), scratch.path("out").toStdString()});
-        QCOMPARE(contentOf(scratch.path("out/vocab.json")), "its own");
+        QCOMPARE(contents(scratch.path("out/vocab.json")), "its own");
         QVERIFY(!QFile::exists(scratch.path("out/merges.txt")));
     }
 

@@ -19,6 +19,16 @@ QByteArray little(T value) {
     return QByteArray(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+/// The bytes of a file; none if it cannot be read.
+inline QByteArray contents(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+inline QByteArray contents(const std::string& path) {
+    return contents(QString::fromStdString(path));
+}
+
 /// A temporary folder for the files of a test. It is deleted with this object.
 class Scratch {
 public:

@@ -4,6 +4,7 @@
 #include "analysis/session/session.h"
 #include "backends/base/atomic_file.h"
 #include "backends/session/hdf5_io.h"
+#include "tests/support/files.h"
 
 #include <QByteArray>
 #include <QFile>
@@ -82,11 +83,6 @@ inline Session raggedSession() {
     session.results[3].measurement = {"sha256:feed", "sha256:mask", "sha256:data",
                                       "bfloat16",    "cuda:0",      "2026-11-21T10:00:00Z"};
     return session;
-}
-
-inline QByteArray contents(const std::string& path) {
-    QFile file(QString::fromStdString(path));
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
 inline std::span<const std::byte> bytesOf(const QByteArray& bytes) {

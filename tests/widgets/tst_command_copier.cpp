@@ -6,11 +6,12 @@
 #include "backends/base/runtime.h"
 #include "backends/engine/open_model.h"
 #include "backends/export/export_targets.h"
-#include "backends/text/sequence_text.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
+#include "backends/text/sequence_text.h"
 #endif
 
+#include "tests/support/small_model.h"
 #include "tests/support/suite.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/document.h"
@@ -56,7 +57,7 @@ Services services() {
     services.maskDigest = maskDigest;
     services.exportTargets = exportTargets();
     services.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
-                         std::vector<std::string>&) { return readMask(path, spec, fingerprint).record; };
+                           std::vector<std::string>&) { return readMask(path, spec, fingerprint).record; };
     services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
     return services;
 }
@@ -84,10 +85,7 @@ struct Bench {
 
     Bench() {
         QDir().mkdir(folder.path("a model"));
-        for (const QString& file :
-             {sources + "forward/llama-gqa/config.json", sources + "forward/llama-gqa/model.safetensors",
-              sources + "perplexity/adds-bos/tokenizer.json", sources + "perplexity/adds-bos/tokenizer_config.json"})
-            QFile::copy(file, folder.path("a model/" + QFileInfo(file).fileName()));
+        test::writeSmallModel(folder.path("a model"));
         EvaluationChoice choice = live.choice();
         choice.text.path = (sources + "perplexity/articles.raw").toStdString();
         choice.text.rules.window = 16;

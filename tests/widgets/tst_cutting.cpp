@@ -1,4 +1,5 @@
 #include "analysis/base/error.h"
+#include "tests/support/scratch_settings.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
@@ -18,7 +19,6 @@
 #include <QDoubleSpinBox>
 #include <QElapsedTimer>
 #include <QImage>
-#include <QSettings>
 #include <QSignalSpy>
 #include <QStyle>
 #include <QTemporaryDir>
@@ -247,12 +247,7 @@ class TestCutting : public QObject {
     Q_OBJECT
 
 private slots:
-    void initTestCase() {
-        QCoreApplication::setOrganizationName("secateur");
-        QCoreApplication::setApplicationName("secateur");
-        static QTemporaryDir settings;
-        QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
-    }
+    void initTestCase() { static const test::ScratchSettings settings; }
 
     void init() { QApplication::setPalette(QApplication::style()->standardPalette()); }
 

@@ -10,6 +10,8 @@
 #include "tests/support/fake_services.h"
 #endif
 
+#include "tests/support/named_widget.h"
+#include "tests/support/scratch_settings.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
@@ -40,8 +42,10 @@
 #include <QTest>
 
 #include <mutex>
+#include <optional>
 
 using namespace secateur;
+using test::named;
 using State = LiveEvaluation::State;
 using ExtraState = ExtraEvaluation::State;
 
@@ -49,14 +53,6 @@ namespace {
 
 constexpr std::size_t windows = 24;
 constexpr int window = 14;
-
-template <typename Widget>
-Widget* named(const QWidget& parent, const QString& accessibleName) {
-    for (Widget* widget : parent.findChildren<Widget*>())
-        if (widget->accessibleName() == accessibleName)
-            return widget;
-    qFatal("no %s", qPrintable(accessibleName));
-}
 
 /// A window's parts without the window, on a small model. It opens a model, or the session in `kept`.
 struct Bench {
@@ -168,13 +164,11 @@ private slots:
     void picturesForAPerson();
 
 private:
-    QTemporaryDir m_settings;
+    std::optional<test::ScratchSettings> m_settings;
 };
 
 void TestEvaluations::initTestCase() {
-    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, m_settings.path());
-    QCoreApplication::setOrganizationName("secateur");
-    QCoreApplication::setApplicationName("secateur");
+    m_settings.emplace();
 }
 
 void TestEvaluations::theSizeIsDecidedOncePerModel() {

@@ -4,15 +4,18 @@
 #include <ATen/ATen.h>
 
 #include "analysis/running/runner.h"
-#include "backends/text/task_file.h"
-#include "backends/session/mask_json.h"
 #include "backends/engine/open_model.h"
-#include "backends/tokenizers/open_tokenizer.h"
 #include "backends/engine/plan_memory.h"
+#include "backends/session/mask_json.h"
+#include "backends/text/task_file.h"
+#include "backends/tokenizers/open_tokenizer.h"
 #include "tests/support/drawn_text.h"
 #include "tests/support/files.h"
 #endif
 
+#include "tests/support/named_widget.h"
+#include "tests/support/scratch_settings.h"
+#include "tests/support/small_model.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
@@ -33,38 +36,21 @@
 #include <QMenu>
 #include <QSettings>
 #include <QSpinBox>
-#include <QTemporaryDir>
 #include <QTest>
 #include <QTextEdit>
 #include <QToolButton>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 using namespace secateur;
+using test::named;
 using test::Scratch;
 using State = LiveEvaluation::State;
 using ExtraState = ExtraEvaluation::State;
 
 namespace {
-
-template <typename Widget>
-Widget* named(const QWidget& parent, const QString& accessibleName) {
-    for (Widget* widget : parent.findChildren<Widget*>())
-        if (widget->accessibleName() == accessibleName)
-            return widget;
-    qFatal("no %s", qPrintable(accessibleName));
-}
-
-/// Copies a small model of tests/data/forward and a tokenizer whose tokens are single characters to `scratch`.
-QString writeModel(const Scratch& scratch) {
-    const QString source = SECATEUR_TEST_SOURCES "/forward/llama-gqa/";
-    const QString tokenizer = SECATEUR_TEST_SOURCES "/perplexity/adds-bos/";
-    for (const QString& file : {source + "config.json", source + "model.safetensors", tokenizer + "tokenizer.json",
-                                tokenizer + "tokenizer_config.json"})
-        QFile::copy(file, scratch.path(QFileInfo(file).fileName()));
-    return scratch.path();
-}
 
 /// A task file of `count` multiple-choice questions, written with characters that the tokenizer knows.
 QByteArray questions(int count) {
@@ -107,7 +93,7 @@ struct Bench {
     explicit Bench(const Session& session)
         : opened(session) {
         QObject::connect(&jobs, &JobRunner::started, &jobs, [this](quint64, const QString& title) { titles << title; });
-        opened.model.path = writeModel(folder).toStdString();
+        opened.model.path = test::writeSmallModel(folder.path()).toStdString();
         opened.model.fingerprint = openModel(opened.model.path, {})->fingerprint();
         document.files()->open("kept.h5");
         if (!QTest::qWaitFor([this] { return document.isOpen(); }))
@@ -118,7 +104,7 @@ struct Bench {
         EvaluationChoice choice = live.choice();
         choice.text.path = text.toStdString();
         live.choose(choice);
-        document.files()->open(writeModel(folder));
+        document.files()->open(test::writeSmallModel(folder.path()));
         if (!QTest::qWaitFor([this] { return document.isOpen(); }))
             qFatal("the model did not open");
     }
@@ -199,13 +185,11 @@ private slots:
     void picturesForAPerson();
 
 private:
-    QTemporaryDir m_settings;
+    std::optional<test::ScratchSettings> m_settings;
 };
 
 void TestExtraEvaluation::initTestCase() {
-    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, m_settings.path());
-    QCoreApplication::setOrganizationName("secateur");
-    QCoreApplication::setApplicationName("secateur");
+    m_settings.emplace();
 }
 
 void TestExtraEvaluation::nothingChosenRunsNothing() {

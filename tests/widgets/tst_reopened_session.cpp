@@ -5,6 +5,8 @@
 #include "tests/support/files.h"
 #endif
 
+#include "tests/support/scratch_settings.h"
+#include "tests/support/small_model.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
@@ -16,13 +18,11 @@
 #include "widgets/jobs/job_runner.h"
 #include "widgets/window/main_window.h"
 
-#include <QFile>
-#include <QSettings>
 #include <QSignalSpy>
-#include <QTemporaryDir>
 #include <QTest>
 
 using namespace secateur;
+using test::contents;
 using test::Scratch;
 
 namespace {
@@ -52,16 +52,6 @@ struct Program {
     }
 };
 
-/// A small model with a tokenizer of single characters.
-QString writeModel(const Scratch& scratch) {
-    const QString source = SECATEUR_TEST_SOURCES "/forward/llama-gqa/";
-    const QString tokenizer = SECATEUR_TEST_SOURCES "/perplexity/adds-bos/";
-    for (const QString& file : {source + "config.json", source + "model.safetensors", tokenizer + "tokenizer.json",
-                                tokenizer + "tokenizer_config.json"})
-        QFile::copy(file, scratch.path(QFileInfo(file).fileName()));
-    return scratch.path();
-}
-
 QByteArray text() {
     QByteArray text;
     for (int i = 0; i < 60; ++i)
@@ -77,11 +67,6 @@ QByteArray questions() {
     return rows;
 }
 
-QByteArray contentOf(const std::string& path) {
-    QFile file(QString::fromStdString(path));
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
 /// Whether sessions give equal files, to the byte. HDF5 notes the second in which it wrote, so there are several tries.
 bool areEqualAsFiles(const Session& one, const Session& two, const Scratch& folder) {
     const std::string first = folder.path("one.h5").toStdString();
@@ -89,7 +74,7 @@ bool areEqualAsFiles(const Session& one, const Session& two, const Scratch& fold
     for (int i = 0; i < 5; ++i) {
         writeSession(one, first);
         writeSession(two, second);
-        if (!contentOf(first).isEmpty() && contentOf(first) == contentOf(second))
+        if (!contents(first).isEmpty() && contents(first) == contents(second))
             return true;
     }
     return false;
@@ -108,14 +93,12 @@ private slots:
 private:
     void fill(Program& program, const Scratch& folder);
 
-    QTemporaryDir m_settings;
+    std::optional<test::ScratchSettings> m_settings;
 };
 
 void TestReopenedSession::initTestCase() {
-    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, m_settings.path());
-    QCoreApplication::setOrganizationName("secateur");
-    qputenv("XDG_STATE_HOME", m_settings.path().toUtf8());
-    qputenv("HF_HOME", m_settings.path().toUtf8());
+    m_settings.emplace();
+    qputenv("HF_HOME", m_settings->path().toUtf8());
 }
 
 void TestReopenedSession::fill(Program& program, const Scratch& folder) {
@@ -132,7 +115,7 @@ void TestReopenedSession::fill(Program& program, const Scratch& folder) {
     choice.extra.tasks = {task};
     choice.extra.speed = SpeedRequest{3, 4, 1, 3};
     program.live.choose(choice);
-    program.window.open(writeModel(folder));
+    program.window.open(test::writeSmallModel(folder.path()));
     QTRY_VERIFY(program.isMeasured());
 
     MeasureChoice measuring;
