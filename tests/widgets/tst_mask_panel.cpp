@@ -3,6 +3,7 @@
 #include "tests/support/fake_services.h"
 #endif
 
+#include "tests/support/named_widget.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
@@ -42,14 +43,6 @@ using namespace secateur;
 using namespace secateur::test;
 
 namespace {
-
-template <typename Widget>
-Widget* named(const QWidget& parent, const QString& accessibleName) {
-    for (Widget* widget : parent.findChildren<Widget*>())
-        if (widget->accessibleName() == accessibleName)
-            return widget;
-    qFatal("no %s", qPrintable(accessibleName));
-}
 
 struct Bench {
     QTemporaryDir folder;
@@ -110,6 +103,7 @@ private slots:
     void masksAreRenamedAndChosen();
     void exportsSayWhyNot();
     void everyMeasuredMaskIsARow();
+    void aResultOfTheSameSecondIsShown();
     void doubleClickBringsAMaskBack();
     void rowsAreCopiedInTheOrderSeen();
     void rowsStayWhileOthersCome();
@@ -240,7 +234,38 @@ void TestMaskPanel::everyMeasuredMaskIsARow() {
     // The dense model is the first row, although it was evaluated last.
     QCOMPARE(table->model()->index(0, 1).data().toString(), "dense");
     QCOMPARE(table->model()->index(1, 2).data().toString(), "11");
-    QCOMPARE(table->model()->index(1, 5).data().toString(), "0.250");
+    QCOMPARE(table->model()->index(1, 5).data().toString(), "+0.250");
+}
+
+void TestMaskPanel::aResultOfTheSameSecondIsShown() {
+    Bench bench;
+    bench.measured(0);
+    const QAbstractItemModel* rows = bench.evaluations.table()->model();
+    const auto add = [&](auto&& fill) {
+        Evaluation more = bench.document.session().evaluations.front(); // with the time of the first run
+        fill(more);
+        bench.document.addEvaluation(more, *bench.masks().state().edited().record);
+    };
+    const auto addSpeed = [](double seconds) {
+        return [seconds](Evaluation& more) { more.latency = Latency{{}, Timing{{seconds}}, {}, {}}; };
+    };
+    const auto addDistance = [](double value) {
+        return [value](Evaluation& more) {
+            more.pooled = PooledEvaluation();
+            more.pooled->distance.relative = {value, 0};
+        };
+    };
+    const QString created = rows->index(0, 8).data(Qt::ToolTipRole).toString();
+    add(addSpeed(2));
+    QCOMPARE(rows->rowCount(), 1);
+    QCOMPARE(rows->index(0, 9).data().toString(), "64.0");
+    add(addSpeed(1));
+    QCOMPARE(rows->index(0, 9).data().toString(), "128");
+    add(addDistance(0.5));
+    QCOMPARE(rows->index(0, 4).data().toString(), "0.500");
+    add(addDistance(0.25));
+    QCOMPARE(rows->index(0, 4).data().toString(), "0.250");
+    QCOMPARE(rows->index(0, 8).data(Qt::ToolTipRole).toString(), created);
 }
 
 void TestMaskPanel::doubleClickBringsAMaskBack() {

@@ -67,12 +67,21 @@ std::string keyOf(const Evaluation& evaluation) {
     return key;
 }
 
-/// A text that differs after a run was repeated, continued or extended by tasks.
+/// A text that differs after a run was repeated, continued or extended by other measurements. The time of the run does
+/// not suffice: it has a resolution of one second.
 std::string stateOf(const Evaluation& evaluation) {
-    std::string state = fmt::format("|{}|{}|{}", evaluation.mask.name, evaluation.created, evaluation.tasks.size());
+    std::string state = fmt::format("|{}|{}", evaluation.mask.name, evaluation.created);
     if (evaluation.text)
         state += fmt::format("|{}|{}", evaluation.text->perplexity.windows.size(),
                              exactly(evaluation.text->perplexity.lossNats));
+    if (evaluation.pooled)
+        state += fmt::format("|pooled {}", exactly(evaluation.pooled->distance.relative.value));
+    if (evaluation.latency)
+        state += fmt::format("|speed {}", exactly(evaluation.latency->tokensPerSecond(evaluation.latency->run)));
+    for (const TaskEvaluation& task : evaluation.tasks) {
+        const TaskMetric* metric = mainMetric(task);
+        state += fmt::format("|{} {}", task.name, metric ? exactly(metric->value) : std::string());
+    }
     return state;
 }
 
@@ -253,7 +262,7 @@ std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) cons
                     static_cast<qulonglong>(run.windows.size())};
         if (evaluation.text->reference && !isDense(evaluation)) {
             const LossDifference& difference = evaluation.text->reference->difference;
-            cells[5] = {cellText(shownWithError(difference.nats, difference.standardError)), difference.nats};
+            cells[5] = {cellText(shownChange(difference.nats, difference.standardError)), difference.nats};
         }
     }
     if (evaluation.pooled) {
