@@ -16,6 +16,7 @@
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QGridLayout>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -109,8 +110,10 @@ CutBox::CutBox(Document* document, QWidget* parent)
     grid->setColumnStretch(2, 1);
     grid->addWidget(new QLabel(tr("Cut the")), 0, 0);
     grid->addWidget(m_end, 0, 1, 1, 2);
-    grid->addWidget(m_amount, 1, 1);
-    grid->addWidget(m_counted, 1, 2);
+    auto* amount = new QHBoxLayout; // across the grid, so that the longest unit fits
+    amount->addWidget(m_amount, 2);
+    amount->addWidget(m_counted, 3);
+    grid->addLayout(amount, 1, 0, 1, 3);
     grid->addWidget(new QLabel(tr("by")), 2, 0);
     grid->addWidget(m_metric, 2, 1, 1, 2);
     grid->addWidget(m_slider, 3, 0, 1, 3);
