@@ -3,8 +3,8 @@
 // ATen must be included before Qt.
 #include <ATen/ATen.h>
 
-#include "analysis/session/services.h"
 #include "analysis/base/error.h"
+#include "analysis/session/services.h"
 #include "backends/export/export_targets.h"
 
 #include <algorithm>
@@ -93,6 +93,7 @@ struct FakeServices {
     std::vector<CachedModel> cached;
     const std::thread::id owner = std::this_thread::get_id();
     std::atomic<int> readsOfOwner = 0;     ///< calls of isSession(), which reads files, on the thread of this object
+    std::atomic<int> digestsComputed = 0;  ///< calls of maskDigest(), which hashes a mask, on the thread of this object
     std::atomic<bool> cacheIsSlow = false; ///< cachedModels() waits while this is true, and can be cancelled
 
     /// The returned functions refer to this object, so it must outlive them.
@@ -124,7 +125,8 @@ struct FakeServices {
             const std::lock_guard lock(mutex);
             written[path] = session;
         };
-        services.maskDigest = [](const PruningMask& mask) {
+        services.maskDigest = [this](const PruningMask& mask) {
+            ++digestsComputed;
             std::string digest = mask.keepsAll() ? "dense" : "fake:";
             for (int layer = 0; !mask.keepsAll() && layer < mask.layerCount(); ++layer)
                 digest += std::to_string(mask.layer(layer).keptHeads()) + "," +
@@ -132,7 +134,7 @@ struct FakeServices {
             return digest;
         };
         services.readMask = [this](const std::string& path, const ModelSpec& spec, const std::string&,
-                                 std::vector<std::string>& warnings) {
+                                   std::vector<std::string>& warnings) {
             const std::lock_guard lock(mutex);
             const auto found = masks.find(path);
             if (found == masks.end())
@@ -155,7 +157,7 @@ struct FakeServices {
             return found->second.modelName;
         };
         services.prune = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
-                                  const Progress& progress) {
+                            const Progress& progress) {
             progress.report(0.5, "step 1 of 2");
             const ModelSpec& spec = model.spec();
             PruneResult result;
@@ -167,7 +169,7 @@ struct FakeServices {
             return result;
         };
         services.gradientChange = [](const Model& model, const GradientChangeRequest& request, const MeasureChoice&,
-                                   const Progress& progress) {
+                                     const Progress& progress) {
             progress.report(0.5, "back through layer 1");
             GradientChange change;
             change.tokens = 10;

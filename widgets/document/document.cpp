@@ -135,9 +135,11 @@ void Document::setSaved(const QString& path, const std::string& fingerprint, qui
 Session Document::snapshot() const {
     Session session = m_session;
     const MaskState& state = m_masks->state();
-    adoptNames(session, state.masks, m_services.maskDigest);
+    const std::vector<std::string> digests = listedDigests();
+    adoptNames(session, state.masks, digests);
     std::vector<std::string> lines;
-    for (const NamedMask& mask : state.masks) {
+    for (std::size_t i = 0; i < state.masks.size(); ++i) {
+        const NamedMask& mask = state.masks[i];
         if (mask.record->mask.keepsAll() && mask.record->note.empty()) {
             lines.push_back(wholeMark + mask.name);
             continue;
@@ -145,8 +147,7 @@ Session Document::snapshot() const {
         MaskRecord record = *mask.record;
         record.modelName = session.model.name;
         record.fingerprint = session.model.fingerprint;
-        std::string digest = m_services.maskDigest(record.mask);
-        lines.push_back(add(session, SessionMask{mask.name, std::move(digest), std::move(record)}));
+        lines.push_back(add(session, SessionMask{mask.name, digests.at(i), std::move(record)}));
     }
     session.view[editedMasks] = join(lines, "\n");
     session.view[currentMask] = lines.at(state.current);
@@ -198,6 +199,10 @@ std::vector<std::string> Document::listedDigests() const {
     }
     m_digests = std::move(known);
     return digests;
+}
+
+std::string Document::currentDigest() const {
+    return listedDigests().at(m_masks->state().current);
 }
 
 std::optional<std::size_t> Document::listed(const EvaluatedMask& mask) const {

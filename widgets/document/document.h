@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/masks/protection.h"
 #include "analysis/masks/price.h"
+#include "analysis/masks/protection.h"
 #include "analysis/session/services.h"
 #include "analysis/session/session.h"
 #include "widgets/jobs/job_runner.h"
@@ -84,8 +84,10 @@ public:
     std::vector<Evaluation> removeEvaluations(std::vector<std::size_t> places);
     /// Adds removed evaluations again.
     void returnEvaluations(std::vector<Evaluation> evaluations);
-    /// The digest of each mask in the list.
+    /// The digest of each mask in the list. A mask's digest is computed once.
     std::vector<std::string> listedDigests() const;
+    /// The digest of the current mask.
+    std::string currentDigest() const;
     /// A copy of the session with the current masks.
     Session snapshot() const;
     /// Like snapshot(), but without metric results, which can be measured again.

@@ -117,10 +117,9 @@ bool isTitle(const std::string& name, const MaskRecord& record) {
     return false;
 }
 
-void adoptNames(Session& session, const std::vector<NamedMask>& masks,
-                const std::function<std::string(const PruningMask&)>& digest) {
-    for (const NamedMask& mask : masks) {
-        const std::string own = digest(mask.record->mask);
+void adoptNames(Session& session, const std::vector<NamedMask>& masks, const std::vector<std::string>& digests) {
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+        const std::string& own = digests.at(i);
         const auto isListed = [&](const std::string& name) {
             return std::ranges::find(masks, name, &NamedMask::name) != masks.end();
         };
@@ -128,7 +127,7 @@ void adoptNames(Session& session, const std::vector<NamedMask>& masks,
                       [&](const SessionMask& other) { return other.digest == own && !isListed(other.name); });
         for (Evaluation& evaluation : session.evaluations)
             if (evaluation.mask.digest == own && own != "dense")
-                evaluation.mask.name = mask.name;
+                evaluation.mask.name = masks[i].name;
     }
 }
 

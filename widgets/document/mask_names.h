@@ -3,7 +3,6 @@
 #include "analysis/masks/protection.h"
 #include "analysis/session/session.h"
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,9 +18,8 @@ std::string maskTitle(const MaskRecord& record);
 bool isTitle(const std::string& name, const MaskRecord& record);
 
 /// Gives the masks of a list, and their evaluations in a session, the same names: a session's mask that is also in the
-/// list is replaced by the one of the list. @param digest returns maskDigest()
-void adoptNames(Session& session, const std::vector<NamedMask>& masks,
-                const std::function<std::string(const PruningMask&)>& digest);
+/// list is replaced by the one of the list. @param digests of the masks of the list
+void adoptNames(Session& session, const std::vector<NamedMask>& masks, const std::vector<std::string>& digests);
 
 /// The name of an evaluated mask: that of the list if it has the mask, otherwise the stored one.
 /// @param digests of the masks of the list

@@ -262,9 +262,8 @@ bool Measurements::isStale(const MetricResult& result) const {
 }
 
 const std::string& Measurements::currentDigest() const {
-    const PruningMask& mask = m_document->masks()->mask();
     if (!m_digest)
-        m_digest = mask.keepsAll() ? Measurement().maskDigest : m_document->services().maskDigest(mask);
+        m_digest = m_document->masks()->mask().keepsAll() ? Measurement().maskDigest : m_document->currentDigest();
     return *m_digest;
 }
 

@@ -240,8 +240,7 @@ const Evaluation* EvaluationsPanel::current() const {
 }
 
 Figure EvaluationsPanel::currentFigure() const {
-    const PruningMask& mask = m_document->masks()->mask();
-    const std::string current = m_document->services().maskDigest(mask);
+    const std::string current = m_document->currentDigest();
     Figure figure = evaluationScatter(m_document->session(), *m_document->prices(), current);
     if (m_document->sessionPath().isEmpty() || m_document->isModified())
         return figure; // no session file holds these values, so no command can draw them
