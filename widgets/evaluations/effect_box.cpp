@@ -69,12 +69,13 @@ const char* unitOf(const Perplexity& run) {
     return run.rules.protocol == TextProtocol::wordPpl ? "nats/word" : "nats/token";
 }
 
-QString interval(const LossDifference& difference) {
+QString interval(const LossDifference& difference, const QString& unit) {
     const double half = difference.halfWidth95();
     if (std::isnan(half))
-        return EffectBox::tr("A single window has no confidence interval.");
-    return EffectBox::tr("95 % confidence interval of the paired difference: %1 to %2 nats (%3 windows).")
-        .arg(effectText(shownNumber(difference.nats - half, 4)), effectText(shownNumber(difference.nats + half, 4)))
+        return EffectBox::tr("In %1. A single window has no confidence interval.").arg(unit);
+    return EffectBox::tr("95 % confidence interval of the paired difference: %2 to %3 %1 (%4 windows).")
+        .arg(unit, effectText(shownNumber(difference.nats - half, 4)),
+             effectText(shownNumber(difference.nats + half, 4)))
         .arg(difference.count);
 }
 
@@ -278,12 +279,11 @@ void EffectBox::showFigures() {
     }
     const LossDifference& difference = found->difference;
     const bool isDense = !isCompared || (difference.nats == 0 && difference.standardError == 0);
-    if (isDense)
-        m_loss->setText(effectText(shownWithError(found->run.lossNats, found->run.standardError)) + " " +
-                        unitOf(found->run));
-    else
-        m_loss->setText(signedWithError(difference.nats, difference.standardError) + " " + unitOf(found->run));
-    m_loss->setToolTip(isDense ? QString() : interval(difference));
+    const QString loss = isDense ? effectText(shownWithError(found->run.lossNats, found->run.standardError))
+                                 : signedWithError(difference.nats, difference.standardError);
+    const QString unit = unitOf(found->run);
+    m_loss->setText(tr("%1 nats").arg(loss)); // the panel is too narrow for the whole unit
+    m_loss->setToolTip(isDense ? tr("Loss in %1").arg(unit) : interval(difference, unit));
     const QString run = effectText(shownNumber(found->run.perplexity(), 4));
     m_perplexity->setText(isDense ? run : effectText(shownNumber(found->dense.perplexity(), 4)) + " → " + run);
 }
