@@ -144,4 +144,10 @@ std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     return card;
 }
 
+std::string interruptedCard(std::string_view version) {
+    return fmt::format("Interrupted {}{} on {}: the files beside this card are of this or of an earlier export, or "
+                       "missing. Repeat the export with --force.\n",
+                       exportCardMark, version, utcNow());
+}
+
 } // namespace secateur

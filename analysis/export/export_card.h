@@ -49,4 +49,8 @@ struct ExportFacts {
 /// @param sourceCard card of the source. It follows the new card; its YAML metadata block stays at the beginning
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard);
 
+/// A card for the time in which the files of an export take their names. It stays if the export is interrupted. It is
+/// the card of an export (isExportCard()), so that the next export may replace the files.
+std::string interruptedCard(std::string_view version);
+
 } // namespace secateur

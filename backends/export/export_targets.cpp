@@ -193,30 +193,40 @@ private:
                         m_request.path, "Choose another name, or remove the file before");
         AtomicFile model(m_request.path, FileKind::gguf);
         AtomicFile card(cardPath, FileKind::exportCard);
-        std::vector<AtomicFile*> files{&model, &card};
         std::optional<AtomicFile> mask;
         if (!isMaskThere)
-            files.push_back(&mask.emplace(maskPath, FileKind::mask));
+            mask.emplace(maskPath, FileKind::mask);
         write([&](const std::string&) { return model.path(); });
         verify(model.path());
         if (mask)
             mask->write(maskJson(record()));
         card.write(cardText(fs::path(maskPath).filename().string(), {}));
-        commitTogether(files);
+        AtomicFile note(cardPath, FileKind::exportCard);
+        note.write(interruptedCard(SECATEUR_VERSION));
+        commitTogether(note, model, mask, card);
         for (const std::string& path : {m_request.path, maskPath, cardPath})
             addFile(path);
     }
 
-    /// Commits model, mask and card. The three files cannot be renamed at once. Mask and card of an earlier export are
-    /// therefore removed first, so that a model never has the mask or card of another model.
-    static void commitTogether(const std::vector<AtomicFile*>& files) {
-        for (AtomicFile* file : files)
-            file->sync();
-        for (AtomicFile* file : files)
-            if (file != files.front()) // the rename replaces the first file, the model
-                file->removeTarget();
-        for (AtomicFile* file : files)
-            file->commit();
+    /// Commits model, mask and card. The three files cannot be renamed at once. The card of an earlier export is
+    /// therefore first replaced by a note and its mask removed, so that a model never has the mask or card of another
+    /// model. The note says that the files are an export's, so that they can be replaced after an interruption.
+    static void commitTogether(AtomicFile& note, AtomicFile& model, std::optional<AtomicFile>& mask, AtomicFile& card) {
+        model.sync();
+        if (mask)
+            mask->sync();
+        card.sync();
+        note.commit();
+        try {
+            if (mask)
+                mask->removeTarget();
+            model.commit();
+            if (mask)
+                mask->commit();
+            card.commit();
+        } catch (const Error& error) {
+            throw Error(error.message(), error.subject(), "The export is incomplete: repeat it with --force");
+        }
     }
 
     void exportFolder() {

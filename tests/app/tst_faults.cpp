@@ -8,8 +8,8 @@
 //
 // Each fault has a process of its own, forked from this one, so that a crash is seen.
 //
-// SECATEUR_FAULTS: the number of first allocations that fail in each writer, and of those drawn beyond; 40 by default,
-// 500 take some minutes.
+// A run without a fault counts the calls of each kind. If they are more than SECATEUR_FAULTS (40 by default; 500 take
+// some minutes), the first, the last and some drawn ones fail.
 // SECATEUR_FAULTS_SEED: the seed of the drawn ones. Each run prints it.
 #ifndef Q_MOC_RUN // moc cannot read ATen
 #include "analysis/base/error.h"
@@ -38,10 +38,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <new>
+#include <numeric>
 #include <random>
+#include <utility>
+#include <vector>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -76,29 +82,47 @@ std::string sentenceOf(const std::function<void()>& begin, const Work& work) {
     }
 }
 
-/// Runs work in a child process. @param begin makes a call fail @param end ends that, and returns the number of calls
-Ending inChild(const std::function<void()>& begin, const Work& work, const std::function<long()>& end) {
-    std::array<int, 2> ends{};
-    if (::pipe(ends.data()) != 0)
-        qFatal("no pipe");
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::alarm(120);
-        const std::string said = sentenceOf(begin, work);
-        const std::string answer = std::to_string(end()) + "|" + said;
-        const bool isTold = ::write(ends[1], answer.data(), answer.size()) == std::ssize(answer);
-        ::_exit(isTold ? 0 : 1);
+/// Work in a process of its own, which the constructor starts.
+class Child {
+public:
+    /// @param begin makes a call fail @param end ends that, and returns the number of calls
+    Child(const std::function<void()>& begin, const Work& work, const std::function<long()>& end) {
+        std::array<int, 2> ends{};
+        if (::pipe(ends.data()) != 0)
+            qFatal("no pipe");
+        m_answer = ends[0];
+        m_process = ::fork();
+        if (m_process == 0) {
+            ::alarm(120);
+            const std::string said = sentenceOf(begin, work);
+            const std::string answer = std::to_string(end()) + "|" + said;
+            const bool isTold = ::write(ends[1], answer.data(), answer.size()) == std::ssize(answer);
+            ::_exit(isTold ? 0 : 1);
+        }
+        ::close(ends[1]);
     }
-    ::close(ends[1]);
-    QByteArray answer;
-    std::array<char, 4096> block{};
-    for (ssize_t count = 0; (count = ::read(ends[0], block.data(), block.size())) > 0;)
-        answer += QByteArray(block.data(), count);
-    ::close(ends[0]);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    const qsizetype bar = answer.indexOf('|');
-    return {status != 0 || bar < 0, answer.left(bar).toLong(), QString::fromUtf8(answer.mid(bar + 1))};
+
+    /// Waits for the end. To be called once.
+    Ending ending() const {
+        QByteArray answer;
+        std::array<char, 4096> block{};
+        for (ssize_t count = 0; (count = ::read(m_answer, block.data(), block.size())) > 0;)
+            answer += QByteArray(block.data(), count);
+        ::close(m_answer);
+        int status = 0;
+        ::waitpid(m_process, &status, 0);
+        const qsizetype bar = answer.indexOf('|');
+        return {status != 0 || bar < 0, answer.left(bar).toLong(), QString::fromUtf8(answer.mid(bar + 1))};
+    }
+
+private:
+    int m_answer = -1;
+    pid_t m_process = -1;
+};
+
+/// Runs work in a child process.
+Ending inChild(const std::function<void()>& begin, const Work& work, const std::function<long()>& end) {
+    return Child(begin, work, end).ending();
 }
 
 Work writing(const Writer& writer, const std::string& folder, int generation) {
@@ -137,25 +161,21 @@ public:
 private:
     QString wrongFiles(const QString& folder, const Ending& ending, int generation, bool mayLeave) const {
         const Files found = filesIn(folder);
-        const bool isOld = isWhole(found, 0);
-        const bool isNew = isWhole(found, generation);
-        if (!isOld && !isNew)
+        const Files& before = m_generations.front();
+        const Files& after = m_generations[static_cast<std::size_t>(generation)];
+        if (!areOf(before, found) && !areOf(after, found))
             return "the files are neither as before nor as after: " + ending.error;
-        if (ending.error.isEmpty() ? !isNew : ending.error.contains("othing was changed") && !isOld)
+        if (ending.error.isEmpty() ? found != after : ending.error.contains("othing was changed") && found != before)
             return "the files are not what was said: " + ending.error;
+        if (isInterrupted(found) != ending.error.endsWith("The export is incomplete: repeat it with --force"))
+            return "does not say that the export must be repeated: " + ending.error;
         if (ending.error.contains('\n') || ending.error.endsWith('.'))
             return "not one sentence: " + ending.error;
         if (mayLeave ? !areRecognisable(leftoversIn(folder)) : !leftoversIn(folder).isEmpty())
             return "is left: " + leftoversIn(folder).join(' ');
         m_writer.open(folder.toStdString());
-        writeAgain(m_writer, folder.toStdString(), 0);
+        m_writer.write(folder.toStdString(), 0);
         return filesIn(folder) == m_generations[0] ? QString() : "the next write fails";
-    }
-
-    /// An export of several files cannot rename them at once: card or mask may be missing, but not be of another one.
-    bool isWhole(const Files& found, int generation) const {
-        const Files& all = m_generations[static_cast<std::size_t>(generation)];
-        return found.contains(all.begin()->first) && isPartOf(found, all);
     }
 
     const Writer& m_writer;
@@ -163,13 +183,30 @@ private:
     std::vector<Files> m_generations;
 };
 
-constexpr std::array kinds{std::pair{CallKind::create, "create"}, std::pair{CallKind::write, "write"},
-                           std::pair{CallKind::sync, "sync"},     std::pair{CallKind::rename, "rename"},
-                           std::pair{CallKind::remove, "remove"}, std::pair{CallKind::map, "map"}};
+using Kind = std::pair<CallKind, const char*>; ///< a kind of call and its name
+
+constexpr std::array kinds{Kind{CallKind::create, "create"}, Kind{CallKind::write, "write"},
+                           Kind{CallKind::sync, "sync"},     Kind{CallKind::rename, "rename"},
+                           Kind{CallKind::remove, "remove"}, Kind{CallKind::map, "map"}};
 
 int faults() {
     constexpr int usual = 40;
     return qEnvironmentVariableIsSet("SECATEUR_FAULTS") ? qEnvironmentVariableIntValue("SECATEUR_FAULTS") : usual;
+}
+
+/// The numbers of the calls that fail, of 1 to `all`: all of them, or `most`, of which one third are the first, where
+/// files are made, and one third the last, where they take their names.
+std::vector<long> failingCalls(long all, long most, std::mt19937& random) {
+    std::vector<long> calls(static_cast<std::size_t>(all));
+    std::iota(calls.begin(), calls.end(), 1);
+    if (all <= most)
+        return calls;
+    const std::vector<long> middle(calls.begin() + most / 3, calls.end() - most / 3);
+    std::vector<long> drawn;
+    std::ranges::sample(middle, std::back_inserter(drawn), most - 2 * (most / 3), random);
+    calls.erase(calls.begin() + most / 3, calls.end() - most / 3);
+    calls.insert(calls.begin() + most / 3, drawn.begin(), drawn.end());
+    return calls;
 }
 
 /// Edits a mask, waits for the autosave, edits it again and waits again. Returns the first failure that was said.
@@ -242,6 +279,9 @@ private:
         return writer(QString(QTest::currentDataTag()).section(':', 0, 0).toStdString());
     }
 
+    void failOneByOne(const Writer& writer, const Generations& files, int generation, Kind kind, bool lasting);
+    void failAutosaves(Kind kind);
+
     std::mt19937 m_random;
     int m_faults = 0;
 };
@@ -258,25 +298,34 @@ void TestFaults::filesAreWholeAfterAFaultOfTheDisk() {
     QFETCH(int, generation);
     const Writer& writer = ownWriter();
     const Generations files(writer);
-    for (const auto& [kind, name] : kinds)
+    for (const Kind& kind : kinds)
         for (const bool lasting : {false, true}) {
-            long calls = 1;
-            for (long call = 1; call <= calls; ++call, ++m_faults) {
-                const QTemporaryDir folder;
-                files.putInto(folder);
-                const std::string path = folder.path().toStdString();
-                const Ending ending = inChild([&, kind = kind] { failAtCall(path, kind, call, lasting); },
-                                              writing(writer, path, generation), stopFailing);
-                calls = ending.calls;
-                const bool mayLeave = kind == CallKind::remove;
-                const QString wrong = files.wrong(folder.path(), ending, generation, mayLeave);
-                QVERIFY2(wrong.isEmpty(), qPrintable(QString("%1 %2 of %3%4: %5")
-                                                         .arg(name)
-                                                         .arg(call)
-                                                         .arg(calls)
-                                                         .arg(lasting ? " and all later ones" : "", wrong)));
-            }
+            failOneByOne(writer, files, generation, kind, lasting);
+            if (QTest::currentTestFailed())
+                return;
         }
+}
+
+void TestFaults::failOneByOne(const Writer& writer, const Generations& files, int generation, Kind kind, bool lasting) {
+    const auto endingOf = [&](const QTemporaryDir& folder, long call) {
+        files.putInto(folder);
+        const std::string path = folder.path().toStdString();
+        return inChild([&] { failAtCall(path, kind.first, call, lasting); }, writing(writer, path, generation),
+                       stopFailing);
+    };
+    const Ending whole = endingOf(QTemporaryDir(), 0);
+    QVERIFY2(!whole.hasCrashed && whole.error.isEmpty(), qPrintable(whole.error));
+    for (const long call : failingCalls(whole.calls, faults(), m_random)) {
+        const QTemporaryDir folder;
+        const Ending ending = endingOf(folder, call);
+        const QString wrong = files.wrong(folder.path(), ending, generation, kind.first == CallKind::remove);
+        QVERIFY2(wrong.isEmpty(), qPrintable(QString("%1 %2 of %3%4: %5")
+                                                 .arg(kind.second)
+                                                 .arg(call)
+                                                 .arg(whole.calls)
+                                                 .arg(lasting ? " and all later ones" : "", wrong)));
+        ++m_faults;
+    }
 }
 
 void TestFaults::filesAreWholeAfterAFailedAllocation() {
@@ -290,14 +339,12 @@ void TestFaults::filesAreWholeAfterAFailedAllocation() {
     };
     const long all = endingOf(QTemporaryDir(), 0).calls;
     QVERIFY(all > 1);
-    for (int i = 1; i <= 2 * faults(); ++i, ++m_faults) {
-        const long number = i <= faults() ? i : std::uniform_int_distribution<long>(1, all)(m_random);
-        if (number > all)
-            continue;
+    for (const long number : failingCalls(all, 2L * faults(), m_random)) {
         const QTemporaryDir folder;
         const Ending ending = endingOf(folder, number);
         const QString wrong = files.wrong(folder.path(), ending, generation, false);
         QVERIFY2(wrong.isEmpty(), qPrintable(QString("allocation %1 of %2: %3").arg(number).arg(all).arg(wrong)));
+        ++m_faults;
     }
 }
 
@@ -322,19 +369,37 @@ void TestFaults::nothingTakesItsNameBeforeItIsOnTheDisk() {
 }
 
 void TestFaults::theAutosaveSaysFaultsAndGoesOn() {
-    for (const auto& [kind, name] : kinds) {
-        if (kind == CallKind::map || kind == CallKind::remove)
+    for (const Kind& kind : kinds) {
+        if (kind.first == CallKind::map || kind.first == CallKind::remove)
             continue;
-        long calls = 1;
-        for (long call = 1; call <= calls; ++call, ++m_faults) {
-            const QTemporaryDir folder;
-            const std::string path = folder.path().toStdString();
-            const Ending ending = inChild([&, kind = kind] { failAtCall(path, kind, call); },
-                                          [&] { return autosaveTwice(path); }, stopFailing);
-            calls = ending.calls;
-            const QString wrong = wrongAutosave(folder.path(), ending);
-            QVERIFY2(wrong.isEmpty(), qPrintable(QString("%1 %2 of %3: %4").arg(name).arg(call).arg(calls).arg(wrong)));
-        }
+        failAutosaves(kind);
+        if (QTest::currentTestFailed())
+            return;
+    }
+}
+
+/// Several children at a time, because an autosave waits before it writes.
+void TestFaults::failAutosaves(Kind kind) {
+    constexpr std::size_t atATime = 10;
+    const auto start = [kind](const QTemporaryDir& folder, long call) {
+        const std::string path = folder.path().toStdString();
+        return Child([path, kind, call] { failAtCall(path, kind.first, call); }, [path] { return autosaveTwice(path); },
+                     stopFailing);
+    };
+    const QTemporaryDir trial;
+    const Ending whole = start(trial, 0).ending();
+    QVERIFY2(!whole.hasCrashed && whole.error.isEmpty(), qPrintable(whole.error));
+    const std::vector<long> calls = failingCalls(whole.calls, faults(), m_random);
+    for (std::size_t first = 0; first < calls.size(); first += atATime) {
+        const std::vector<QTemporaryDir> folders(std::min(atATime, calls.size() - first));
+        std::vector<Child> children;
+        for (std::size_t i = 0; i < folders.size(); ++i)
+            children.push_back(start(folders[i], calls[first + i]));
+        QStringList wrong;
+        for (std::size_t i = 0; i < folders.size(); ++i, ++m_faults)
+            if (const QString what = wrongAutosave(folders[i].path(), children[i].ending()); !what.isEmpty())
+                wrong << QString("%1 %2 of %3: %4").arg(kind.second).arg(calls[first + i]).arg(whole.calls).arg(what);
+        QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
     }
 }
 

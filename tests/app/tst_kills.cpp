@@ -196,8 +196,7 @@ QString TestKills::endOf(const Writer& kind, const QString& folder, const Life& 
     try {
         const Files found = filesIn(folder);
         const auto isGeneration = [&](int number) {
-            return found.contains(generations[0].begin()->first) &&
-                   isPartOf(found, generations[static_cast<std::size_t>(number)]);
+            return areOf(generations[static_cast<std::size_t>(number)], found);
         };
         const bool isOld = isGeneration(life.done);
         const bool isNew = !isOld && isGeneration(life.begun);
@@ -208,7 +207,7 @@ QString TestKills::endOf(const Writer& kind, const QString& folder, const Life& 
             throw Error("leaves files that nobody knows: " + leftoversIn(folder).join(' ').toStdString());
         age(folder);
         const int next = 0;
-        writeAgain(kind, folder.toStdString(), next);
+        kind.write(folder.toStdString(), next);
         if (filesIn(folder) != generations[next])
             throw Error("is not what was written after a kill");
         if (!leftoversIn(folder).isEmpty())

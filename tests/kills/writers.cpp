@@ -29,7 +29,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 namespace secateur::test {
 
@@ -162,22 +161,6 @@ std::string contentOf(const std::string& file) {
 
 const Writer& writer(const std::string& id) {
     return *std::ranges::find(writers(), id, &Writer::id);
-}
-
-void writeAgain(const Writer& writer, const std::string& folder, int generation) {
-    const std::string model = folder + "/exported.gguf";
-    if (std::filesystem::exists(model) && !std::filesystem::exists(folder + "/exported.md")) {
-        bool isReplaced = true;
-        try {
-            writer.write(folder, generation);
-        } catch (const Error&) {
-            isReplaced = false;
-        }
-        if (isReplaced)
-            throw Error("is replaced, although nothing says that an export wrote it", model);
-        std::filesystem::remove(model);
-    }
-    writer.write(folder, generation);
 }
 
 std::string autosavedModel() {

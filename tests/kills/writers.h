@@ -27,11 +27,6 @@ struct Writer {
 const std::vector<Writer>& writers();
 const Writer& writer(const std::string& id);
 
-/// Writes a generation into a folder in which the writing of another one was interrupted. A GGUF file that has lost its
-/// card is removed first, as a user is told to do: nothing says that an export wrote it, so an export does not replace
-/// it. @throws Error also if an export replaces such a file
-void writeAgain(const Writer& writer, const std::string& folder, int generation);
-
 /// The contents of a file, without the times of writing in it. For a session, the data that it stores. @throws Error if
 /// the file is not complete
 std::string contentOf(const std::string& file);

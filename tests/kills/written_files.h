@@ -47,13 +47,25 @@ inline bool areRecognisable(const QStringList& leftovers) {
     return std::ranges::all_of(leftovers, [](const QString& name) { return known.match(name).hasMatch(); });
 }
 
-/// Whether each file of `some` is in `all` with the same contents. A killed export may lack its mask or card, but must
-/// not have those of another generation.
-inline bool isPartOf(const Files& some, const Files& all) {
-    return std::ranges::all_of(some, [&](const auto& file) {
-        const auto found = all.find(file.first);
-        return found != all.end() && found->second == file.second;
-    });
+/// Whether a file is the note that stands in place of an export's card until all files have their names.
+inline bool isInterruptedCard(const QString& name, const std::string& content) {
+    return name.endsWith(".md") && content.starts_with("Interrupted export, written by Secateur");
+}
+
+inline bool isInterrupted(const Files& files) {
+    return std::ranges::any_of(files, [](const auto& file) { return isInterruptedCard(file.first, file.second); });
+}
+
+/// Whether files are those of a generation. An interrupted export has a note as its card. It may lack its mask, but
+/// must not have the mask of another generation.
+inline bool areOf(const Files& generation, const Files& found) {
+    if (!isInterrupted(found))
+        return found == generation;
+    return found.contains(generation.begin()->first) && std::ranges::all_of(found, [&](const auto& file) {
+               const auto own = generation.find(file.first);
+               return own != generation.end() &&
+                      (own->second == file.second || isInterruptedCard(file.first, file.second));
+           });
 }
 
 } // namespace secateur::test
