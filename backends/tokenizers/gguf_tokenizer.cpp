@@ -1,6 +1,7 @@
 #include "backends/tokenizers/gguf_tokenizer.h"
 
 #include "analysis/base/error.h"
+#include "backends/tokenizers/decoders.h"
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unicode.h"
 #include "backends/tokenizers/unigram.h"

@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
+#include "backends/tokenizers/decoders.h"
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unicode.h"
 #include "backends/tokenizers/unigram.h"

@@ -3,6 +3,7 @@
 #include "backends/tokenizers/hf_vocabulary.h"
 
 #include "analysis/base/error.h"
+#include "backends/tokenizers/decoders.h"
 #include "backends/tokenizers/unicode.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 #include "backends/tokenizers/sentencepiece_model.h"
 
 #include "analysis/base/error.h"
+#include "backends/tokenizers/decoders.h"
 #include "backends/tokenizers/model_builders.h"
 #include "backends/tokenizers/unigram.h"
 
