@@ -126,9 +126,8 @@ std::vector<WindowLoss> rowLosses(const Model& model, const Plan& plan, const at
     if (bad == losses.end())
         return losses;
     model.checkFiles(); // if a file was truncated, this throws the more useful error
-    const std::string cause = notFiniteText(model, plan, {&batch, 1}, progress);
-    throw Error(fmt::format("predicts no finite probabilities: the loss of window {} is {}{}{}", bad->index, bad->nats,
-                            cause.empty() ? "" : "; ", cause),
+    throw Error(fmt::format("predicts no finite probabilities: the loss of window {} is {}{}", bad->index, bad->nats,
+                            notFiniteClause(model, plan, {&batch, 1}, progress)),
                 model.card().path);
 }
 

@@ -93,12 +93,10 @@ std::vector<WindowLoss> SequenceLosses::ofLabels(const Plan& plan, const at::Ten
         if (label < 0 || label >= classes.size(1))
             throw Error(fmt::format("has no class {}: it has {} of them", label, classes.size(1)), m_model.card().path);
         const double nats = -classes[static_cast<std::int64_t>(row)][label].item<double>();
-        if (!std::isfinite(nats)) {
-            const std::string cause = notFiniteText(m_model, plan, {&batch, 1});
-            throw Error(fmt::format("predicts no finite probabilities: the loss of text {} is {}{}{}", rows[row], nats,
-                                    cause.empty() ? "" : "; ", cause),
+        if (!std::isfinite(nats))
+            throw Error(fmt::format("predicts no finite probabilities: the loss of text {} is {}{}", rows[row], nats,
+                                    notFiniteClause(m_model, plan, {&batch, 1})),
                         m_model.card().path);
-        }
         losses.push_back({nats, 1, 0, rows[row]});
     }
     return losses;

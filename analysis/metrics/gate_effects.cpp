@@ -219,8 +219,8 @@ private:
     }
 
     [[noreturn]] void refuse() const {
-        const std::string cause = notFiniteText(m_model, m_run.plan, m_batches.batches);
-        throw Error("has gradients that are not finite" + (cause.empty() ? "" : "; " + cause), m_model.card().path);
+        throw Error("has gradients that are not finite" + notFiniteClause(m_model, m_run.plan, m_batches.batches),
+                    m_model.card().path);
     }
 
     const Model& m_model;

@@ -164,8 +164,8 @@ private:
     std::string causeOfNoValues(const Progress& progress) const {
         const PaddedBatches batches = paddedBatches(m_run.sequences, m_run.batchTokens);
         try {
-            if (std::string text = notFiniteText(m_model, m_run.plan, batches.batches, progress); !text.empty())
-                return text;
+            if (NotFinite found = findNotFinite(m_model, m_run.plan, batches.batches, progress); !found.text.empty())
+                return found.text;
             return "there is no value: the outputs of all layers are finite, but not the gradients";
         } catch (const Cancelled&) {
             return "there is no value: the gradients are not finite";

@@ -236,9 +236,8 @@ private:
             return text.sampler.next(logits);
         } catch (const Error& error) {
             const int positions = static_cast<int>(text.ids.size());
-            const std::string cause =
-                notFiniteText(m_model, m_plan, std::array{Batch{1, positions, text.ids, {}, {}, {}}});
-            throw Error(error.message() + (cause.empty() ? "" : "; " + cause), error.subject(), error.hint());
+            const std::array batches{Batch{1, positions, text.ids, {}, {}, {}}};
+            throw Error(error.message() + notFiniteClause(m_model, m_plan, batches), error.subject(), error.hint());
         }
     }
 

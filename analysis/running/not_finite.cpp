@@ -73,4 +73,10 @@ NotFinite findNotFinite(const Model& model, const Plan& plan, std::span<const Ba
             model.spec().layerCount()};
 }
 
+std::string notFiniteClause(const Model& model, const Plan& plan, std::span<const Batch> batches,
+                            const Progress& progress) {
+    const NotFinite found = findNotFinite(model, plan, batches, progress);
+    return found.text.empty() ? std::string() : "; " + found.text;
+}
+
 } // namespace secateur

@@ -32,10 +32,8 @@ struct NotFinite {
 NotFinite findNotFinite(const Model& model, const Plan& plan, std::span<const Batch> batches,
                         const Progress& progress = {});
 
-/// NotFinite::text
-inline std::string notFiniteText(const Model& model, const Plan& plan, std::span<const Batch> batches,
-                                 const Progress& progress = {}) {
-    return findNotFinite(model, plan, batches, progress).text;
-}
+/// NotFinite::text as the end of an error message, after "; ". Empty if the text is. @throws Cancelled
+std::string notFiniteClause(const Model& model, const Plan& plan, std::span<const Batch> batches,
+                            const Progress& progress = {});
 
 } // namespace secateur
