@@ -167,8 +167,12 @@ void checkSource(const PlotArguments& arguments, const FigureRequest& request) {
     if (arguments.prompt && !std::holds_alternative<FromPrompt>(source))
         throw UsageError("does not use --prompt, which is for " + figuresFrom<FromPrompt>(), arguments.figure);
     if (std::holds_alternative<FromSession>(source)) {
-        if (!arguments.run.mask.empty() && !request.options.contains("mask"))
+        const auto marked = request.options.find("mask");
+        if (!arguments.run.mask.empty() && marked == request.options.end())
             throw UsageError("does not use --mask", arguments.figure);
+        if (!arguments.run.mask.empty() && !marked->second.empty())
+            throw UsageError("names two masks: mask=" + marked->second + " and --mask " + arguments.run.mask,
+                             arguments.figure);
     } else if (isSession(arguments.path)) {
         throw Error(fmt::format("is a session; the figure {} runs the model", request.figure->id), arguments.path,
                     "Name a checkpoint instead");

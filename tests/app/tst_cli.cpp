@@ -17,6 +17,7 @@
 #include <csignal>
 
 using namespace secateur;
+using test::contents;
 using test::Outcome;
 using test::run;
 using test::Scratch;
@@ -25,11 +26,6 @@ using Json = nlohmann::json;
 namespace {
 
 const QString model = SECATEUR_TEST_SOURCES "/gqa-f32";
-
-QByteArray contents(const QString& path) {
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
 
 QStringList listing(const QString& folder) {
     return QDir(folder).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
@@ -270,7 +266,8 @@ private slots:
         const Json stored = run({"inspect", scratch.path("s.h5"), "--json"}).json();
         QCOMPARE(stored, run({"inspect", model, "--json"}).json());
         const QString shown = run({"inspect", scratch.path("s.h5")}).out.simplified();
-        QVERIFY2(shown.contains(QRegularExpression("gate_norm_head:fold_norm=true [0-9a-f]{8} head ")), qPrintable(shown));
+        QVERIFY2(shown.contains(QRegularExpression("gate_norm_head:fold_norm=true [0-9a-f]{8} head ")),
+                 qPrintable(shown));
     }
 
     void measureShowsARowPerLayer() {
@@ -514,6 +511,9 @@ private slots:
         QVERIFY(csv.open(QIODevice::ReadOnly));
         QVERIFY(QString::fromUtf8(csv.readAll()).contains(QRegularExpression("\n1,0,[^,]+,[^,]+,0\r")));
         QCOMPARE(plot("rank_difference", "r.csv").status, 2); // marks no cuts
+        const Outcome two = plot("heads:mask=other", "r.csv");
+        QCOMPARE(two.status, 2);
+        QVERIFY2(two.out.contains("names two masks: mask=other and --mask "), two.out.constData());
         QCOMPARE(plot("heads:scale=cubic", "r.csv").status, 2);
     }
 
