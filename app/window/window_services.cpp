@@ -15,10 +15,10 @@
 #include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
 
-#include <fmt/core.h>
-
 #include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace secateur {
 
@@ -73,8 +73,10 @@ Services windowServices() {
     services.exportTargets = exportTargets();
     services.exportModel = [](const Model& model, const ExportTarget& target, const ExportRequest& request,
                               const Progress& progress) {
-        const ExportResult result = exportModel(model, target, request, progress);
-        return fmt::format("{}. {}", result.path, sentence(result.verified));
+        ExportResult result = exportModel(model, target, request, progress);
+        const std::vector<std::string> warnings = overwrittenFiles(model);
+        result.warnings.insert(result.warnings.end(), warnings.begin(), warnings.end());
+        return result;
     };
     services.modelExtensions = modelExtensions();
     return services;

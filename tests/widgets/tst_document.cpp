@@ -65,7 +65,9 @@ private slots:
     void savingDoesNotWaitForAJob();
     void anotherModelCancelsTheJobsOfTheFirst();
     void exportThatIsCancelledIsSaid();
+    void warningsOfAnExportAreShown();
     void masksAndProtectionComeBack();
+    void digestsOfMasksAreComputedOnce();
     void protectionThatCannotBeReadIsSaid();
     void closingWhileMeasuringIsQuick();
 };
@@ -290,7 +292,8 @@ void TestDocument::savingWritesWhatWasThereWhenAsked() {
     bench.document.files()->saveSession(file);
     bench.settle();
     QVERIFY(!bench.document.isModified());
-    QCOMPARE(bench.services.written.at(bench.path("work.h5")).results.size(), parseMetricRequests("weights").size() + 1);
+    QCOMPARE(bench.services.written.at(bench.path("work.h5")).results.size(),
+             parseMetricRequests("weights").size() + 1);
 }
 
 void TestDocument::failedSavingKeepsTheMark() {
@@ -360,18 +363,42 @@ void TestDocument::exportThatIsCancelledIsSaid() {
     Services services = bench.services.services();
     services.exportModel = [](const Model&, const ExportTarget&, const ExportRequest&, const Progress& progress) {
         endless(progress);
-        return std::string();
+        return ExportResult();
     };
     Document document(services, &bench.jobs);
     QSignalSpy failed(&document, &Document::failed);
     document.files()->open(QString::fromStdString(bench.path("small.gguf")));
     QTRY_VERIFY(document.isOpen() && bench.jobs.isIdle());
     document.masks()->setAttention({1}, AttentionCut::drop);
-    document.maskJobs()->exportModel("/tmp/pruned.gguf");
+    document.maskJobs()->exportModel("pruned.gguf");
     QTRY_VERIFY(!bench.jobs.isIdle());
     document.files()->open(QString::fromStdString(bench.path("small.gguf")));
     QTRY_COMPARE(failed.count(), 1);
-    QCOMPARE(failed.first().first().toString(), QString("The export was cancelled. /tmp/pruned.gguf was not written."));
+    QCOMPARE(failed.first().first().toString(), QString("The export was cancelled. pruned.gguf was not written."));
+}
+
+void TestDocument::warningsOfAnExportAreShown() {
+    Bench bench;
+    bench.services.addModel(bench.path("small.gguf"), 3);
+    Services services = bench.services.services();
+    services.exportModel = [](const Model&, const ExportTarget&, const ExportRequest& request, const Progress&) {
+        ExportResult result;
+        result.path = request.path;
+        result.warnings = {"tokenizer.json is not copied"};
+        return result;
+    };
+    Document document(services, &bench.jobs);
+    QSignalSpy exported(document.maskJobs(), &MaskJobs::exported);
+    QSignalSpy noticed(&document, &Document::noticed);
+    document.files()->open(QString::fromStdString(bench.path("small.gguf")));
+    QTRY_VERIFY(document.isOpen() && bench.jobs.isIdle());
+    document.masks()->setAttention({1}, AttentionCut::drop);
+    noticed.clear();
+    document.maskJobs()->exportModel("pruned.gguf");
+    QTRY_COMPARE(exported.count(), 1);
+    QVERIFY(exported.first().first().toString().startsWith("pruned.gguf. Verified: "));
+    QCOMPARE(noticed.count(), 1);
+    QCOMPARE(noticed.first().first().toString(), QString("tokenizer.json is not copied"));
 }
 
 void TestDocument::masksAndProtectionComeBack() {
@@ -409,6 +436,28 @@ void TestDocument::masksAndProtectionComeBack() {
     QVERIFY(masks.isProtected() == units);
     QVERIFY(!bench.document.isModified());
     QVERIFY(!masks.undoStack()->canUndo());
+}
+
+void TestDocument::digestsOfMasksAreComputedOnce() {
+    Bench bench;
+    bench.services.addModel(bench.path("small.gguf"), 3);
+    bench.open(bench.path("small.gguf"));
+    bench.settle();
+    MaskEditor& masks = *bench.document.masks();
+    masks.setHeadsCut({{0, 0}}, true);
+    masks.duplicateMask();
+    masks.setHeadsCut({{1, 0}}, true);
+    bench.document.snapshot();
+    const int computed = bench.services.digestsComputed;
+    bench.document.snapshot();
+    QCOMPARE(bench.document.currentDigest(), bench.document.listedDigests().at(1));
+    QCOMPARE(bench.services.digestsComputed.load(), computed);
+    masks.setHeadsCut({{2, 0}}, true);
+    const std::string before = bench.document.currentDigest();
+    QCOMPARE(bench.services.digestsComputed.load(), computed + 1); // only that of the changed mask
+    masks.setCurrent(0);
+    QVERIFY(bench.document.currentDigest() != before);
+    QCOMPARE(bench.services.digestsComputed.load(), computed + 1);
 }
 
 void TestDocument::protectionThatCannotBeReadIsSaid() {

@@ -94,15 +94,18 @@ void MaskJobs::exportModel(const QString& path) {
         emit m_document->failed(tr("No available export target can hold this mask."));
         return;
     }
-    const std::string digest = m_document->services().maskDigest(m_document->masks()->mask());
     ExportRequest request{*m_document->masks()->state().edited().record, path.toStdString(), false,
-                          sentencesOf(m_document->session(), digest)};
+                          sentencesOf(m_document->session(), m_document->currentDigest())};
     const auto work = [this, write = m_document->services().exportModel, model = m_document->model(), target,
                        request = std::move(request)](const Progress& progress) mutable {
         request.record.modelName = model->card().name;
         request.record.fingerprint = model->fingerprint();
-        const std::string sentence = write(*model, *target, request, progress);
-        return [this, sentence] { emit exported(QString::fromStdString(sentence)); };
+        return [this, result = write(*model, *target, request, progress)] {
+            const std::string sentence = fmt::format("{}. {}", result.path, secateur::sentence(result.verified));
+            emit exported(QString::fromStdString(sentence));
+            for (const std::string& warning : result.warnings)
+                emit m_document->noticed(QString::fromStdString(warning));
+        };
     };
     const QString title = tr("Exporting %1").arg(QFileInfo(path).fileName());
     m_exporting.emplace(m_document->start(title, JobRunner::Priority::background, work), path);
