@@ -4,16 +4,14 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/output.h"
 #include "backends/base/runtime.h"
+#include "backends/base/shown_log.h"
 #include "backends/json/result_json.h"
 
 #include <fmt/core.h>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <csignal>
-#include <memory>
 #include <new>
 #include <sstream>
 #include <string>
@@ -67,23 +65,6 @@ int explain(const CLI::App& program, const CLI::ParseError& error, const cli::Co
 /// The message of an exception from a library. libtorch's is followed by a list of the functions that were running.
 std::string firstLine(std::string_view message) {
     return std::string(message.substr(0, message.find('\n')));
-}
-
-/// Shows log messages as all texts from files are shown.
-class ShownPayload : public spdlog::custom_flag_formatter {
-public:
-    void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
-        const std::string text = shownLine({message.payload.data(), message.payload.size()});
-        out.append(text.data(), text.data() + text.size());
-    }
-    std::unique_ptr<spdlog::custom_flag_formatter> clone() const override { return std::make_unique<ShownPayload>(); }
-};
-
-void startLog() {
-    spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
-    auto formatter = std::make_unique<spdlog::pattern_formatter>();
-    formatter->add_flag<ShownPayload>('*').set_pattern("[%Y-%m-%d %H:%M:%S.%e] [%n] [%^%l%$] %*");
-    spdlog::set_formatter(std::move(formatter));
 }
 
 void build(CLI::App& program, cli::Console& console) {
@@ -145,7 +126,7 @@ int run(int count, char** values, cli::Console& console) {
 int main(int count, char** values) {
     reserveStandardStreams();
     std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a failed write; NOLINT: the macro is a C cast
-    startLog();
+    startShownLog();
     cli::Console console;
     // Found before parsing, so that usage errors are JSON too, even if parsing stops before this option.
     console.json = std::find(values, values + count, std::string_view("--json")) != values + count;

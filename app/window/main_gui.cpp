@@ -1,5 +1,7 @@
+#include "analysis/base/shown_text.h"
 #include "app/window/window_services.h"
 #include "backends/base/runtime.h"
+#include "backends/base/shown_log.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_jobs.h"
@@ -11,7 +13,6 @@
 #include "widgets/window/main_window.h"
 
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <QCommandLineParser>
@@ -185,7 +186,7 @@ int run(int count, char** values) {
     QApplication::setWindowIcon(QIcon(":/icons/secateur.svg"));
     const Arguments arguments = parse(application);
 
-    spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
+    startShownLog();
     JobRunner jobs;
     Document document(windowServices(), &jobs);
     constexpr QSize frame(4, 40);
@@ -234,7 +235,7 @@ int main(int count, char** values) {
     try {
         return run(count, values);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "secateur: %s\n", error.what());
+        std::fprintf(stderr, "%s\n", shownLine(std::string("secateur: ") + error.what()).c_str());
         return 1;
     }
 }
