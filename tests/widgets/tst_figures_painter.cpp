@@ -1,12 +1,16 @@
 #include "analysis/base/error.h"
 #include "analysis/figures/figure.h"
+#include "tests/support/files.h"
 #include "tests/support/suite.h"
 #include "widgets/plot/figure_painter.h"
-#include "widgets/plot/plot_scale.h"
+#include "widgets/plot/figure_widget.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_scale.h"
 
+#include <QApplication>
 #include <QDir>
 #include <QFile>
+#include <QFontMetrics>
 #include <QImageReader>
 #include <QTemporaryDir>
 #include <QTest>
@@ -18,6 +22,7 @@
 #include <set>
 
 using namespace secateur;
+using test::contents;
 
 namespace {
 
@@ -67,11 +72,6 @@ int count(const QImage& image, QRgb colour) {
         for (int x = 0; x < image.width(); ++x)
             found += (image.pixel(x, y) | 0xff000000U) == colour ? 1 : 0;
     return found;
-}
-
-QByteArray contents(const QString& path) {
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
 } // namespace
@@ -307,7 +307,7 @@ private slots:
 
     void savedMapsHaveTheMeansOfTheirRows() {
         Figure figure = heatMap(6, 4);
-        const QColor bars = paperTheme(300).muted;
+        const QColor bars = mixed(Qt::white, Qt::black, 0.6); // not black: lines and text stand out
         const int before = count(figureImage(figure, FigureWidth::column), bars.rgb());
         figure.rowBars = true;
         const int after = count(figureImage(figure, FigureWidth::column), bars.rgb());
@@ -317,6 +317,40 @@ private slots:
         for (double& value : figure.cells.values())
             value = value > 12 ? 1 : 0;
         saveFigure(figure, path("row_shares.png"), FigureWidth::column);
+    }
+
+    void labelsOfALowPlotAreInTheRowOfItsLegend() {
+        Figure figure;
+        figure.kind = FigureKind::scatter;
+        figure.x.label = "parameters";
+        for (const char* label : {"one-shot", "random"}) {
+            FigureSeries& one = figure.series.emplace_back();
+            one.label = label;
+            one.positions = {1e6, 2e6, 3e6};
+            one.values = {0.5, 0.25, label[0] == 'o' ? 0.0 : 0.1};
+        }
+        const auto drawn = [&figure](const char* label, int height) {
+            FigureWidget widget;
+            widget.resize(420, height);
+            figure.y.label = label;
+            widget.setFigure(figure);
+            return widget.grab().toImage();
+        };
+        const auto change = [&](int height) {
+            const QImage without = drawn("", height);
+            const QImage with = drawn("Δ nats/token", height);
+            QRect changed;
+            for (int y = 0; y < with.height(); ++y)
+                for (int x = 0; x < with.width(); ++x)
+                    if (with.pixel(x, y) != without.pixel(x, y))
+                        changed |= QRect(x, y, 1, 1);
+            return changed;
+        };
+        const QFontMetrics text(QApplication::font());
+        const QRect low = change(120);
+        QVERIFY2(low.top() > 0 && low.bottom() < 2 * text.height(), qPrintable(QString::number(low.bottom())));
+        QVERIFY(low.width() > text.horizontalAdvance("Δ nats/token"));
+        QVERIFY(change(400).height() > 200); // beside the axis, which moves
     }
 
     void namesOfTokensDoNotTouch() {

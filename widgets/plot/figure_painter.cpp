@@ -4,6 +4,7 @@
 #include "widgets/plot/plot_cells.h"
 #include "widgets/plot/plot_cuts.h"
 #include "widgets/plot/plot_layer_marks.h"
+#include "widgets/plot/plot_legend.h"
 #include "widgets/plot/plot_points.h"
 #include "widgets/plot/plot_row_bars.h"
 #include "widgets/plot/plot_scale.h"
@@ -19,8 +20,6 @@
 namespace secateur {
 
 namespace {
-
-constexpr double stretchNothing = 0.0001; ///< stretch factor of a column that gets no spare width
 
 /// Adds a grid without margins in a row of a layout.
 QCPLayoutGrid* addGrid(QCPLayoutGrid& layout, int row) {
@@ -40,7 +39,7 @@ void addTitle(QCustomPlot& plot, const QString& title, const PlotTheme& theme) {
     element->setLayer("axes");
     QCPLayoutGrid& layout = *plot.plotLayout();
     layout.addElement(0, 0, element);
-    layout.setRowStretchFactor(0, stretchNothing);
+    layout.setRowStretchFactor(0, noStretch);
 }
 
 /// Breaks a label between words into lines that are at most `room` pixels wide.
@@ -70,7 +69,7 @@ void placeBeside(QCPLayoutGrid& layout, const std::vector<QCPAxisRect*>& rects, 
     }
     layout.setColumnSpacing(theme.length(10));
     for (int column = 1; column < static_cast<int>(rects.size()); ++column)
-        layout.setColumnStretchFactor(column, stretchNothing);
+        layout.setColumnStretchFactor(column, noStretch);
 }
 
 /// Marks the cuts of the figure's mask. Heads divide the cell of their KV group.
@@ -234,45 +233,12 @@ void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotT
     axis.grid()->setVisible(!right);
 }
 
-/// The largest number of legend columns that fit into `room` pixels.
-int legendColumns(const std::vector<QCPAbstractPlottable*>& named, int room, const PlotTheme& theme) {
-    const QFontMetrics metrics(theme.font);
-    for (int columns = static_cast<int>(named.size()); columns > 1; --columns) {
-        std::vector<int> widths(static_cast<std::size_t>(columns), 0);
-        for (std::size_t i = 0; i < named.size(); ++i) {
-            int& widest = widths[i % widths.size()];
-            widest = std::max(widest, metrics.horizontalAdvance(named[i]->name()) + theme.length(22 + 4 + 12));
-        }
-        if (std::accumulate(widths.begin(), widths.end(), 0) <= room)
-            return columns;
-    }
-    return 1;
-}
-
-/// Adds a legend above the axes, where it does not cover data.
-void addLegend(QCustomPlot& plot, QCPLayoutGrid& row, const PlotTheme& theme) {
-    auto* legend = new QCPLegend;
-    row.addElement(0, 0, legend);
-    row.addElement(0, 1, new QCPLayoutElement(&plot));
-    row.setColumnStretchFactor(0, stretchNothing);
-    legend->setLayer("legend");
-    legend->setBorderPen(Qt::NoPen);
-    legend->setBrush(Qt::NoBrush);
-    legend->setFont(theme.font);
-    legend->setTextColor(theme.text);
-    legend->setIconSize(theme.length(22), QFontMetrics(theme.font).height() + theme.length(1)); // with descenders
-    legend->setIconTextPadding(theme.length(4));
-    legend->setMargins({theme.length(6), 0, 0, 0});
-    legend->setColumnSpacing(theme.length(12));
-    legend->setRowSpacing(0);
-    std::vector<QCPAbstractPlottable*> named;
-    for (int i = 0; i < plot.plottableCount(); ++i)
-        if (!plot.plottable(i)->name().isEmpty())
-            named.push_back(plot.plottable(i));
-    legend->setFillOrder(QCPLayoutGrid::foColumnsFirst);
-    legend->setWrap(legendColumns(named, plot.viewport().width(), theme));
-    for (QCPAbstractPlottable* plottable : named)
-        plottable->addToLegend(legend);
+/// Adds the legend and the labels that stand in its row, if there are any, above the axes.
+void addTopRow(QCPLayoutGrid& layout, const LowLabels& labels, bool hasLegend, const PlotTheme& theme) {
+    if (!hasLegend && labels.isEmpty())
+        return;
+    addLegendRow(*addGrid(layout, 0), labels, hasLegend, theme);
+    layout.setRowStretchFactor(0, noStretch);
 }
 
 void paintSeries(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
@@ -302,10 +268,9 @@ void paintSeries(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure,
     addEstimateNotes(plot, figure, theme);
     if (figure.mask)
         addLayerMarks(*x, *left, layerMarks(*figure.mask, nullptr, figure.kind == FigureKind::series), theme);
-    if (figure.series.size() > 1 || !estimatesIn(figure).empty() || figure.mask) {
-        addLegend(plot, *addGrid(layout, 0), theme);
-        layout.setRowStretchFactor(0, stretchNothing);
-    }
+    const LowLabels labels{takeLowLabel(left, theme), takeLowLabel(right, theme)};
+    const bool hasLegend = figure.series.size() > 1 || !estimatesIn(figure).empty() || figure.mask;
+    addTopRow(layout, labels, hasLegend, theme);
     layout.setRowSpacing(0);
     layout.simplify();
 }
@@ -369,14 +334,12 @@ QCPAxisRect* addScatterAxes(QCPLayoutGrid& layout, int row, const Figure& figure
     return rect;
 }
 
-void paintScatter(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+void paintScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
     const QCPAxisRect* rect = addScatterAxes(layout, 1, figure, theme);
     for (std::size_t i = 0; i < figure.series.size(); ++i)
         addPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), figure.series[i], i, theme);
-    if (figure.series.size() > 1) {
-        addLegend(plot, *addGrid(layout, 0), theme);
-        layout.setRowStretchFactor(0, stretchNothing);
-    }
+    const LowLabels labels{takeLowLabel(rect->axis(QCPAxis::atLeft), theme), {}};
+    addTopRow(layout, labels, figure.series.size() > 1, theme);
     layout.setRowSpacing(0);
     layout.simplify();
 }
@@ -390,7 +353,7 @@ void addNote(QCustomPlot& plot, const std::string& note, const PlotTheme& theme)
     element->setLayer("axes");
     QCPLayoutGrid& rows = *plot.plotLayout();
     rows.addElement(rows.rowCount(), 0, element);
-    rows.setRowStretchFactor(rows.rowCount() - 1, stretchNothing);
+    rows.setRowStretchFactor(rows.rowCount() - 1, noStretch);
 }
 
 /// Draws a scatter plot whose points are coloured by a third value, and its colour bar.
@@ -441,7 +404,7 @@ void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme
     else if (figure.kind == FigureKind::scatter && isShaded(figure))
         paintShadedScatter(*layout, figure, theme);
     else if (figure.kind == FigureKind::scatter)
-        paintScatter(plot, *layout, figure, theme);
+        paintScatter(*layout, figure, theme);
     else
         paintSeries(plot, *layout, figure, theme);
 }

@@ -18,6 +18,9 @@ namespace secateur {
 
 struct PlotTheme;
 
+/// Stretch factor of a row or column of a layout that gets no spare room.
+inline constexpr double noStretch = 0.0001;
+
 /// Adds an empty plot to a widget. Mouse and key events go to the parent. layOut() is called before each replot.
 QCustomPlot* addPlot(QWidget* parent);
 

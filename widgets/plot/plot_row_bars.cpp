@@ -14,6 +14,7 @@ namespace secateur {
 namespace {
 
 constexpr double rowBarWidth = 0.7; ///< of the distance between rows
+constexpr double barShade = 0.6;    ///< share of the text's colour; pictures for papers have no muted colour
 
 } // namespace
 
@@ -42,7 +43,7 @@ void PlotRowBars::setTheme(const PlotTheme& theme) {
     m_title->setLabelPadding(theme.length(2));
     m_rows->setVisible(false);
     m_means->setPen(Qt::NoPen);
-    m_means->setBrush(theme.muted);
+    m_means->setBrush(mixed(theme.background, theme.text, barShade));
 }
 
 void PlotRowBars::setTitle(const QString& title) {
