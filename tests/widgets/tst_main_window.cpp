@@ -1,8 +1,10 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/fake_services.h"
+#include "tests/support/window_program.h"
 #endif
 
 #include "analysis/masks/mask_algebra.h"
+#include "tests/support/scratch_settings.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
@@ -28,41 +30,32 @@
 #include "widgets/window/main_window.h"
 #include "widgets/window/panels.h"
 #include "widgets/window/shortcut_sheet.h"
-#include "widgets/window/welcome_page.h"
 
 #include <QAction>
 #include <QApplication>
 #include <QCheckBox>
-#include <QClipboard>
 #include <QComboBox>
 #include <QDockWidget>
-#include <QDropEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
-#include <QMenu>
-#include <QMenuBar>
 #include <QMessageBox>
-#include <QMimeData>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScreen>
 #include <QScrollBar>
 #include <QSettings>
 #include <QSignalSpy>
-#include <QStackedWidget>
 #include <QTabWidget>
-#include <QTableView>
-#include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 #include <QTreeWidget>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -71,77 +64,11 @@ using namespace secateur::test;
 
 namespace {
 
-/// The main window with services that keep files in memory.
-struct Program {
-    QTemporaryDir folder;
-    FakeServices services;
-    JobRunner jobs;
-    Document document{services.services(), &jobs};
-    std::unique_ptr<MainWindow> window;
-
-    Program() { launch(); }
-
-    void launch() {
-        window.reset();
-        window = std::make_unique<MainWindow>(&document, &jobs);
-        window->show();
-    }
-    std::string path(const char* name) const { return folder.filePath(name).toStdString(); }
-    void settle() {
-        QTRY_VERIFY(jobs.isIdle());
-        QTest::qWait(40); // long enough for the next frame, in which views show results
-    }
-    void openModel(int layers = 3) {
-        services.addModel(path("small.gguf"), layers);
-        window->open(QString::fromStdString(path("small.gguf")));
-        settle();
-    }
-    void openSession() {
-        const FakeModel model("/nowhere/small.gguf", 3);
-        services.addSession(path("work.h5"), model.card());
-        window->open(QString::fromStdString(path("work.h5")));
-        settle();
-    }
-
-    template <typename Widget>
-    Widget* find(const QString& name = {}) const {
-        return window->findChild<Widget*>(name);
-    }
-    /// The action in the menu bar whose text contains `text`, apart from "&" marks; nullptr if there is none.
-    QAction* action(const QString& text) const {
-        for (const QMenu* menu : window->menuBar()->findChildren<QMenu*>())
-            for (QAction* action : menu->actions())
-                if (action->text().remove('&').contains(text))
-                    return action;
-        return nullptr;
-    }
-    QString allText(const QWidget* widget) const {
-        QString text;
-        for (const QLabel* label : widget->findChildren<QLabel*>())
-            if (label->isVisible())
-                text += label->text() + '\n';
-        return text;
-    }
-};
-
 QStringList rowsOf(const QTreeWidget* tree) {
     QStringList rows;
     for (QTreeWidgetItemIterator item(const_cast<QTreeWidget*>(tree)); *item; ++item)
         rows << (*item)->text(0) + '|' + (*item)->text(1);
     return rows;
-}
-
-bool drop(QWidget* target, const QString& path) {
-    QMimeData data;
-    data.setUrls({QUrl::fromLocalFile(path)});
-    QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    enter.ignore();
-    QApplication::sendEvent(target, &enter);
-    if (!enter.isAccepted())
-        return false;
-    QDropEvent event({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(target, &event);
-    return true;
 }
 
 } // namespace
@@ -153,27 +80,12 @@ private slots:
     void initTestCase();
     void init();
 
-    void opensOnTheWelcomePage();
-    void welcomePageOffersWhatLiesInTheCache();
-    void cachedModelsAreOpenedByClickAndKey();
-    void aSlowCacheHoldsUpNothing();
-    void emptyCacheIsNotMentioned();
     void neuronMetricsLeadToTheirView();
     void metricListFollowsThePicture();
     void openedModelFillsThePanels();
-    void sessionWithoutItsModelShowsWhatIsStored();
-    void modelIsOpenedByDroppingIt();
     void labelsShowTextAsItIs();
-    void otherFilesAreNotTaken();
-    void droppingReadsNoFile();
-    void maskIsOpenedByDroppingIt();
-    void maskLeadsToItsModel();
-    void maskThatIsNoneIsRefused();
-    void editsWhileAModelOpensAreAskedAbout();
     void unknownMetricIsOnlyShown();
     void errorsStayUntilDismissed();
-    void failedOpeningLeadsBackToTheWelcomePage();
-    void cancelledOpeningLeadsBackToTheWelcomePage();
     void inspectorFollowsTheSelection();
     void metricIsMeasuredWithOptions();
     void metricsAreFilteredAndFolded();
@@ -183,6 +95,7 @@ private slots:
     void menusHoldGradientsAblationAndTheGuide();
     void stoppedVariantLeavesTheList();
     void jobIsCancelledByItsButton();
+    void aRunningJobStaysInTheList();
     void paletteFindsAnythingByAFewLetters();
     void paletteJumpsToAHead();
     void finderShowsHeadsLayersAndMetricsWhereItCan();
@@ -194,100 +107,23 @@ private slots:
     void shortcutsAreUnique();
     void everyControlHasAName();
     void layoutIsRestored();
-    void recentFilesAreListed();
     void closingAsksOnlyWhenSomethingIsLost();
     void savedOnClosing();
     void nothingOpenDisablesWhatNeedsIt();
     void pictureHasTwoThirdsOfTheWidth();
     void commandsAreCopiedFromTheMenus();
     void keysCompareMasks();
+
+private:
+    std::optional<ScratchSettings> m_settings;
 };
 
 void TestMainWindow::initTestCase() {
-    QCoreApplication::setOrganizationName("secateur");
-    QCoreApplication::setApplicationName("secateur");
-    static QTemporaryDir settings;
-    qputenv("XDG_STATE_HOME", settings.path().toUtf8());
-    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
+    m_settings.emplace();
 }
 
 void TestMainWindow::init() {
     QSettings().clear();
-}
-
-void TestMainWindow::opensOnTheWelcomePage() {
-    const Program program;
-    QVERIFY(program.find<WelcomePage>()->isVisible());
-    QVERIFY(!program.find<HeadsView>()->isVisible());
-    QVERIFY(program.allText(program.find<WelcomePage>()).contains("Drop a model folder"));
-    QVERIFY(!program.find<QDockWidget>("metrics")->isVisible());
-    QCOMPARE(program.window->windowTitle(), "Secateur");
-}
-
-void TestMainWindow::welcomePageOffersWhatLiesInTheCache() {
-    Program program;
-    for (int i = 0; i < 40; ++i)
-        program.services.cached.push_back(
-            {"org/model-" + std::to_string(i), program.path("small.gguf"), 1'500'000'000, 0});
-    program.launch();
-    auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
-    QTRY_COMPARE(list->count(), 40);
-    QVERIFY(list->isVisible());
-    QVERIFY(program.allText(program.find<WelcomePage>()).contains("In the Hugging Face cache"));
-    QCOMPARE(list->item(3)->text(), "org/model-3");
-    QCOMPARE(list->item(3)->data(Qt::AccessibleTextRole).toString(), "org/model-3, 1.50 GB");
-    QVERIFY(list->verticalScrollBar()->maximum() > 0); // the list does not show all entries without scrolling
-    QVERIFY(list->height() < program.window->height() / 2);
-    QVERIFY(list->selectedItems().empty());
-    std::set<QString> titles;
-    for (const Command& command : program.window->commands())
-        titles.insert(command.title);
-    QVERIFY(titles.contains("Open org/model-39"));
-}
-
-void TestMainWindow::cachedModelsAreOpenedByClickAndKey() {
-    Program program;
-    program.services.addModel(program.path("first.gguf"), 2);
-    program.services.addModel(program.path("second.gguf"), 2);
-    program.services.cached = {{"org/first", program.path("first.gguf"), 1, 0},
-                             {"org/second", program.path("second.gguf"), 1, 0}};
-    program.launch();
-    auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
-    QTRY_COMPARE(list->count(), 2);
-    list->setFocus();
-    QTest::keyClick(list, Qt::Key_Down);
-    QTest::keyClick(list, Qt::Key_Return);
-    program.settle();
-    QCOMPARE(program.document.session().model.name, "second.gguf");
-
-    Program another;
-    another.services.addModel(another.path("first.gguf"), 2);
-    another.services.cached = {{"org/first", another.path("first.gguf"), 1, 0}};
-    another.launch();
-    list = another.find<WelcomePage>()->findChild<QListWidget*>();
-    QTRY_COMPARE(list->count(), 1);
-    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualItemRect(list->item(0)).center());
-    another.settle();
-    QCOMPARE(another.document.session().model.name, "first.gguf");
-}
-
-void TestMainWindow::aSlowCacheHoldsUpNothing() {
-    Program program;
-    program.services.cacheIsSlow = true;
-    program.launch();
-    QTest::qWait(20);
-    QVERIFY(program.jobs.isIdle()); // the search of the cache does not appear in the list of jobs
-    program.openModel();
-    QVERIFY(program.find<HeadsView>()->isVisible());
-    // Closing the window stops the search.
-    program.window.reset();
-}
-
-void TestMainWindow::emptyCacheIsNotMentioned() {
-    const Program program;
-    QTest::qWait(40);
-    QVERIFY(!program.find<WelcomePage>()->findChild<QListWidget*>()->isVisible());
-    QVERIFY(!program.allText(program.find<WelcomePage>()).contains("Hugging Face cache"));
 }
 
 void TestMainWindow::neuronMetricsLeadToTheirView() {
@@ -358,30 +194,6 @@ void TestMainWindow::openedModelFillsThePanels() {
     QCOMPARE(program.find<HeadsView>()->currentFigure().cells.rows(), 3U);
 }
 
-void TestMainWindow::sessionWithoutItsModelShowsWhatIsStored() {
-    Program program;
-    program.openSession();
-    QVERIFY(program.find<HeadsView>()->isVisible());
-    QCOMPARE(program.find<HeadsView>()->currentFigure().cells(2, 3), 12.0);
-    QVERIFY(program.find<MessageBar>()->isVisible());
-    QVERIFY(program.find<MessageBar>()->text().contains("/nowhere/small.gguf"));
-    QVERIFY(program.window->windowTitle().contains("work.h5"));
-    QVERIFY(program.action("Locate model")->isEnabled());
-    QVERIFY(!program.action("Measure all weight metrics")->isEnabled());
-    QVERIFY(program.action("Save figure, column")->isEnabled());
-    QVERIFY(program.allText(program.find<ModelCardPanel>()).contains("Stored results only"));
-}
-
-void TestMainWindow::modelIsOpenedByDroppingIt() {
-    Program program;
-    program.services.addModel(program.path("small.gguf"), 3);
-    QVERIFY(drop(program.window.get(), QString::fromStdString(program.path("small.gguf"))));
-    program.settle();
-    QCOMPARE(program.document.session().model.name, "small.gguf");
-    QVERIFY(drop(program.window.get(), program.folder.path())); // a folder may contain a model, so it is accepted
-    program.settle();
-}
-
 void TestMainWindow::labelsShowTextAsItIs() {
     Program program;
     program.openSession();
@@ -392,124 +204,6 @@ void TestMainWindow::labelsShowTextAsItIs() {
     QLabel name("<b>name</b>", program.window.get());
     name.ensurePolished();
     QCOMPARE(name.textFormat(), Qt::PlainText);
-}
-
-void TestMainWindow::otherFilesAreNotTaken() {
-    const Program program;
-    QVERIFY(!drop(program.window.get(), program.folder.filePath("letter.odt")));
-    QVERIFY(program.jobs.isIdle());
-}
-
-void TestMainWindow::droppingReadsNoFile() {
-    Program program;
-    const FakeModel model("/nowhere/small.gguf", 3);
-    program.services.addSession(program.path("work.h5"), model.card());
-    QVERIFY(drop(program.window.get(), QString::fromStdString(program.path("work.h5"))));
-    QCOMPARE(program.services.readsOfOwner.load(), 0);
-    program.settle();
-    QVERIFY(program.document.isOpen());
-    QCOMPARE(program.services.readsOfOwner.load(), 0);
-}
-
-void TestMainWindow::maskIsOpenedByDroppingIt() {
-    Program program;
-    program.openModel();
-    const QString file = QString::fromStdString(program.path("sinks.mask.json"));
-    PruningMask mask(program.document.spec());
-    setHeads(mask, std::array{HeadId{1, 2}}, false);
-    program.services.masks[file.toStdString()] = {mask, "small.gguf", {}, {}, {}};
-    QVERIFY(drop(program.window.get(), file));
-    program.settle();
-    MaskEditor& masks = *program.document.masks();
-    QCOMPARE(masks.state().masks.size(), 2U);
-    QCOMPARE(masks.state().edited().name, "sinks");
-    QVERIFY(masks.isCut({1, 2}));
-    program.window->open(file); // as by Ctrl+O, or in the list of recent files
-    program.settle();
-    QCOMPARE(masks.state().masks.size(), 3U);
-    QVERIFY(!program.find<QMessageBox>("unsaved")); // nothing is lost
-}
-
-void TestMainWindow::maskLeadsToItsModel() {
-    Program program;
-    program.openModel(); // and is a recent file from now on
-    const QString file = QString::fromStdString(program.path("sinks.mask.json"));
-    PruningMask mask(program.document.spec());
-    setHeads(mask, std::array{HeadId{1, 2}}, false);
-    Program next;
-    next.services.masks[file.toStdString()] = {mask, "small.gguf", {}, {}, {}};
-    next.services.addModel(program.path("small.gguf"), 3);
-    next.services.addModel(next.path("other.gguf"), 3);
-    next.services.cached = {{"org/Small.gguf", next.path("other.gguf"), 1, 0},
-                            {"org/large", next.path("large.gguf"), 1, 0}};
-    next.window->open(file);
-    next.settle();
-    auto* bar = next.find<MessageBar>();
-    QCOMPARE(bar->text(), QString("sinks.mask.json is a mask of small.gguf. Open that model to see it."));
-    QStringList choices;
-    QToolButton* first = nullptr;
-    for (QToolButton* button : bar->findChildren<QToolButton*>())
-        if (button->isVisible()) {
-            choices << button->text();
-            first = first ? first : button;
-        }
-    QCOMPARE(choices,
-             (QStringList{"Open small.gguf", "Open other.gguf", "Choose a file…", "Choose a folder…", "Not now"}));
-    QTest::mouseClick(first, Qt::LeftButton);
-    next.settle();
-    QTRY_VERIFY(next.jobs.isIdle() && next.document.isOpen());
-    QCOMPARE(next.document.session().model.path, program.path("small.gguf"));
-    QTRY_VERIFY(next.document.masks()->isCut({1, 2}));
-    QCOMPARE(next.document.masks()->state().edited().name, "sinks");
-}
-
-void TestMainWindow::maskThatIsNoneIsRefused() {
-    Program program;
-    program.window->open(QString::fromStdString(program.path("letter.json")));
-    program.settle();
-    QVERIFY(program.find<MessageBar>()->text().contains("letter.json: is no mask"));
-    QVERIFY(program.find<WelcomePage>()->isVisible());
-}
-
-void TestMainWindow::editsWhileAModelOpensAreAskedAbout() {
-    Program program;
-    program.openModel();
-    program.services.addModel(program.path("second.gguf"), 2);
-    MaskEditor& masks = *program.document.masks();
-    masks.setHeadsCut({{0, 1}}, true);
-    const auto answer = [&](QMessageBox::StandardButton button) {
-        QTRY_VERIFY(program.find<QMessageBox>("unsaved"));
-        auto* question = program.find<QMessageBox>("unsaved");
-        QVERIFY(question->text().contains("opening second.gguf"));
-        question->button(button)->click();
-        QTRY_VERIFY(!program.find<QMessageBox>("unsaved"));
-    };
-    const auto openSlowly = [&](bool edits) {
-        program.services.opensSlowly = true;
-        program.window->open(QString::fromStdString(program.path("second.gguf")));
-        answer(QMessageBox::Discard);
-        QVERIFY(program.document.files()->isOpening());
-        if (edits)
-            masks.setHeadsCut({{1, 2}}, true);
-        program.services.opensSlowly = false;
-    };
-    openSlowly(true); // the edit was not part of what was discarded
-    answer(QMessageBox::Cancel);
-    program.settle();
-    QCOMPARE(program.document.session().model.name, "small.gguf");
-    QVERIFY(masks.isCut({0, 1}) && masks.isCut({1, 2}));
-    masks.undoStack()->undo();
-    openSlowly(true);
-    answer(QMessageBox::Discard);
-    program.settle();
-    QCOMPARE(program.document.session().model.name, "second.gguf");
-
-    program.openModel();
-    masks.setHeadsCut({{0, 1}}, true);
-    openSlowly(false); // discarded once: that is enough
-    program.settle();
-    QVERIFY(!program.find<QMessageBox>("unsaved"));
-    QCOMPARE(program.document.session().model.name, "second.gguf");
 }
 
 void TestMainWindow::unknownMetricIsOnlyShown() {
@@ -564,26 +258,6 @@ void TestMainWindow::errorsStayUntilDismissed() {
     QCOMPARE(bar->text(), "second, which matters more");
     bar->dismiss();
     QCOMPARE(bar->text(), "first");
-}
-
-void TestMainWindow::failedOpeningLeadsBackToTheWelcomePage() {
-    Program program;
-    program.window->open("/models/none.gguf");
-    QVERIFY(!program.find<WelcomePage>()->isVisible());
-    program.settle();
-    QVERIFY(program.find<WelcomePage>()->isVisible());
-    QVERIFY(program.find<MessageBar>()->isVisible());
-}
-
-void TestMainWindow::cancelledOpeningLeadsBackToTheWelcomePage() {
-    Program program;
-    program.services.opensSlowly = true;
-    program.window->open("/models/slow.gguf");
-    QTest::qWait(20);
-    program.jobs.cancelAll();
-    program.settle();
-    QVERIFY(program.find<WelcomePage>()->isVisible());
-    QVERIFY(!program.find<MessageBar>()->isVisible());
 }
 
 void TestMainWindow::inspectorFollowsTheSelection() {
@@ -773,6 +447,32 @@ void TestMainWindow::jobIsCancelledByItsButton() {
     QTRY_VERIFY_WITH_TIMEOUT(program.jobs.isIdle(), 500);
     QVERIFY(program.allText(panel).contains("cancelled after"));
     QVERIFY(program.allText(panel).contains("done after"));
+}
+
+void TestMainWindow::aRunningJobStaysInTheList() {
+    JobRunner jobs;
+    JobsPanel panel(&jobs);
+    QSignalSpy finished(&jobs, &JobRunner::finished);
+    std::atomic<bool> isHeld = true;
+    const auto held = [&isHeld](const Progress& progress) -> std::function<void()> {
+        while (isHeld) {
+            progress.report(0.5, "step");
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return {};
+    };
+    jobs.start("Measuring", JobRunner::Priority::background, held);
+    for (int i = 1; i <= 30; ++i) {
+        jobs.start("Saving", JobRunner::Priority::files, [](const Progress&) { return std::function<void()>(); });
+        QTRY_COMPARE(finished.size(), i);
+    }
+    QStringList titles;
+    for (const QProgressBar* bar : panel.findChildren<QProgressBar*>())
+        titles << bar->accessibleName();
+    QVERIFY(titles.contains("Progress of Measuring"));
+    QVERIFY2(titles.size() < 30, qPrintable(titles.join('\n')));
+    isHeld = false;
+    QTRY_VERIFY(jobs.isIdle());
 }
 
 void TestMainWindow::paletteFindsAnythingByAFewLetters() {
@@ -967,19 +667,6 @@ void TestMainWindow::layoutIsRestored() {
     program.action("Reset layout")->trigger();
     QVERIFY(program.find<QDockWidget>("metrics")->isVisible());
     QVERIFY(!program.find<QDockWidget>("log")->isVisible());
-}
-
-void TestMainWindow::recentFilesAreListed() {
-    Program program;
-    program.openModel();
-    const QString model = QString::fromStdString(program.path("small.gguf"));
-    QCOMPARE(recentFiles(), QStringList{model});
-    program.openSession();
-    QCOMPARE(recentFiles().first(), QString::fromStdString(program.path("work.h5")));
-    QVERIFY(QFile::remove(model));
-    QCOMPARE(recentFiles().size(), 1);
-    forgetRecentFiles();
-    QVERIFY(recentFiles().isEmpty());
 }
 
 void TestMainWindow::closingAsksOnlyWhenSomethingIsLost() {

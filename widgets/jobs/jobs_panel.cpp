@@ -11,6 +11,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -109,9 +110,15 @@ void JobsPanel::add(quint64 id, const QString& title) {
     m_rows[id] = row;
     connect(row->cancelButton(), &QToolButton::clicked, m_jobs, [jobs = m_jobs, id] { jobs->cancel(id); });
     m_empty->hide();
-    // The last two items are the stretch and the hidden text for an empty list.
-    while (m_column->count() > static_cast<int>(m_rows.size()) + mostEnded + 2) {
-        QWidget* oldest = m_column->itemAt(m_column->count() - 3)->widget();
+    // The oldest jobs that have ended go. The last two items are the stretch and the hidden text for an empty list.
+    const auto isRunning = [this](const QWidget* one) {
+        return std::ranges::any_of(m_rows, [one](const auto& running) { return running.second == one; });
+    };
+    for (int i = m_column->count() - 3; i > 0 && m_column->count() > static_cast<int>(m_rows.size()) + mostEnded + 2;
+         --i) {
+        QWidget* oldest = m_column->itemAt(i)->widget();
+        if (isRunning(oldest))
+            continue;
         m_column->removeWidget(oldest);
         oldest->deleteLater();
     }
