@@ -179,11 +179,13 @@ void AtomicFile::sync() {
 }
 
 bool AtomicFile::removeTarget() {
-    if (unlink(m_target.c_str()) == 0)
-        return true;
-    if (errno != ENOENT)
-        failWriting(m_name);
-    return false;
+    if (unlink(m_target.c_str()) != 0) {
+        if (errno != ENOENT)
+            failWriting(m_name);
+        return false;
+    }
+    syncFolder(fs::path(m_target).parent_path().string());
+    return true;
 }
 
 void AtomicFile::commit() {

@@ -53,7 +53,8 @@ public:
     void write(std::string_view bytes);
     /// Flushes the bytes to the disk, so that commit() will be quick. @throws Error
     void sync();
-    /// Removes the target if it exists. @returns whether it existed @throws Error
+    /// Removes the target if it exists, and flushes its folder: after a power failure, no file that is committed later
+    /// is there together with the old target. @returns whether it existed @throws Error
     bool removeTarget();
     /// Flushes the bytes to the disk and renames the file to the target. @throws Error
     void commit();
