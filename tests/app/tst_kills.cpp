@@ -12,6 +12,7 @@
 #include "app/window/window_services.h"
 #include "backends/session/session_hdf5.h"
 #include "tests/kills/interposed_calls.h"
+#include "tests/kills/killed_children.h"
 #include "tests/kills/writers.h"
 #include "tests/kills/written_files.h"
 #include "tests/support/fixture.h"

@@ -1,7 +1,6 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "analysis/base/error.h"
 #include "analysis/figures/figure.h"
-#include "app/window/window_services.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/sha256.h"
 #include "backends/export/export_targets.h"
@@ -11,22 +10,12 @@
 #include "tests/support/fixture.h"
 #endif
 
-#include "tests/kills/interposed_calls.h"
 #include "tests/kills/writers.h"
-#include "widgets/document/autosave.h"
-#include "widgets/document/document.h"
-#include "widgets/document/document_files.h"
-#include "widgets/document/mask_editor.h"
-#include "widgets/jobs/job_runner.h"
 #include "widgets/plot/figure_painter.h"
 
 #include <fmt/format.h>
 
-#include <QCoreApplication>
 #include <QRegularExpression>
-#include <QTimer>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -34,9 +23,6 @@
 namespace secateur::test {
 
 namespace {
-
-constexpr int edits = 60;
-constexpr int editMs = 40;
 
 MaskRecord maskOf(const ModelSpec& spec, int generation) {
     return {editedMask(spec, 5 * generation + 3), "a model", {}, "generation " + std::to_string(generation), {}};
@@ -69,40 +55,6 @@ Figure figureOf(int generation) {
 
 ModelSpec maskedSpec() {
     return raggedModel().spec;
-}
-
-void tellOf(const char* what, int number) {
-    tell(fmt::format("{} {} {}", what, number, nanoseconds()));
-}
-
-void runAutosave(const std::string& folder, long call) {
-    JobRunner jobs;
-    Services services = windowServices();
-    services.writeSession = [write = services.writeSession](const Session& session, const std::string& path) {
-        const int number = numberOf(session.masks.at(0).name);
-        tellOf("begin", number);
-        write(session, path);
-        tellOf("done", number);
-    };
-    Document document(services, &jobs);
-    Autosave autosave(&document, QString::fromStdString(folder));
-    QTimer next;
-    int edit = 0;
-    QObject::connect(&next, &QTimer::timeout, &document, [&] {
-        if (++edit > edits) {
-            tell("calls " + std::to_string(countedCalls()));
-            _exit(0); // ends without any cleanup, as in a crash
-        }
-        tellOf("edit", edit);
-        document.masks()->replaceMask(editedMask(document.spec(), edit), "edit");
-        document.masks()->renameMask(QString("edit %1").arg(edit));
-    });
-    QObject::connect(&document, &Document::opened, &document, [&] {
-        dieAtCall(folder, call);
-        next.start(editMs);
-    });
-    document.files()->open(QString::fromStdString(autosavedModel()));
-    QCoreApplication::exec();
 }
 
 } // namespace
@@ -182,37 +134,6 @@ PruningMask editedMask(const ModelSpec& spec, int edit) {
 
 int numberOf(const std::string& editName) {
     return std::stoi(editName.substr(editName.find(' ')));
-}
-
-int writeUntilKilled(const QStringList& arguments) {
-    const std::string id = arguments.at(0).toStdString();
-    const std::string folder = arguments.at(1).toStdString();
-    const long call = arguments.at(2).toLong();
-    if (id == "autosave") {
-        runAutosave(folder, call);
-        return 0;
-    }
-    dieAtCall(folder, call);
-    for (int generation = 1; generation <= writer(id).generations; ++generation) {
-        tellOf("begin", generation);
-        writer(id).write(folder, generation);
-        tellOf("done", generation);
-    }
-    tell("calls " + std::to_string(countedCalls()));
-    return 0;
-}
-
-int holdSession(const QStringList& arguments) {
-    JobRunner jobs;
-    Document document(windowServices(), &jobs);
-    Autosave autosave(&document, arguments.at(0));
-    bool elsewhere = false;
-    QObject::connect(&autosave, &Autosave::openElsewhere, &autosave, [&] { elsewhere = true; });
-    QObject::connect(
-        &document, &Document::sessionPathChanged, &document, [&] { tell(elsewhere ? "open elsewhere" : "open"); },
-        Qt::QueuedConnection);
-    document.files()->open(arguments.at(1));
-    return QCoreApplication::exec();
 }
 
 } // namespace secateur::test

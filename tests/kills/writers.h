@@ -3,11 +3,7 @@
 #include "analysis/masks/mask_record.h"
 #include "analysis/session/session.h"
 
-#include <QString>
-#include <QStringList>
-
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,13 +33,5 @@ std::string autosavedModel();
 PruningMask editedMask(const ModelSpec& spec, int edit);
 /// The number in the name of an edit: 17 for "edit 17".
 int numberOf(const std::string& editName);
-
-/// Runs the child process. It prints the lines "begin N TIME", "done N TIME", "edit N TIME" and "died TIME", and "calls
-/// N" if it was not killed. Times are those of nanoseconds().
-/// @param arguments the id of a writer or "autosave", the folder, and the number of the call at which to kill the
-/// process
-int writeUntilKilled(const QStringList& arguments);
-/// Opens a session that has an autosave file, prints "open" or "open elsewhere", and waits until it is killed.
-int holdSession(const QStringList& arguments);
 
 } // namespace secateur::test
