@@ -14,12 +14,10 @@
 #include <climits>
 #include <csignal>
 #include <cstdarg>
-#include <cstdio>
 #include <ctime>
 #include <mutex>
 #include <set>
 #include <string_view>
-#include <utility>
 
 namespace secateur::test {
 
@@ -122,69 +120,7 @@ void noteRename(const char* from, const char* to) {
             earlyNames().emplace_back(to);
 }
 
-std::atomic<bool> isRecording = false;
-
-std::vector<FileChange>& changes() {
-    static std::vector<FileChange> all;
-    return all;
-}
-
-void record(FileChange change) {
-    const std::lock_guard lock(syncsMutex);
-    changes().push_back(std::move(change));
-}
-
-/// The whole content of a file, read without calls that are replaced here.
-std::string contentNow(const std::string& path) {
-    std::string content;
-    std::array<char, 65536> block{};
-    const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY, 0));
-    for (long count = 0; file >= 0 && (count = syscall(SYS_read, file, block.data(), block.size())) > 0;)
-        content.append(block.data(), static_cast<std::size_t>(count));
-    if (file >= 0)
-        syscall(SYS_close, file);
-    return content;
-}
-
-void recordContent(int file) {
-    if (!isRecording || !isCounted(file))
-        return;
-    const std::string path = pathOf(file);
-    record({FileChange::Kind::content, path, {}, contentNow(path)});
-}
-
-template <typename Result>
-Result afterWriting(int file, Result result) {
-    const int failure = errno;
-    recordContent(file);
-    errno = failure;
-    return result;
-}
-
-void recordSync(int file) {
-    if (isRecording && isCounted(file))
-        record({FileChange::Kind::sync, pathOf(file)});
-}
-
-/// Records a change of names if it worked. @returns the result of the call
-int recordName(int result, FileChange::Kind kind, const char* path, const char* to = "", bool isFolder = false) {
-    if (isRecording && result >= 0 && (isCounted(path) || isCounted(to)))
-        record({kind, path, to, {}, isFolder});
-    return result;
-}
-
 } // namespace
-
-void recordChanges(const std::string& folder) {
-    countedFolder() = folder;
-    changes().clear();
-    isRecording = true;
-}
-
-std::vector<FileChange> recordedChanges() {
-    isRecording = false;
-    return std::move(changes());
-}
 
 void dieAtCall(const std::string& folder, long call) {
     countedFolder() = folder;
@@ -246,7 +182,7 @@ ssize_t write(int file, const void* bytes, size_t count) {
         syscall(SYS_write, file, bytes, count / 2);
         die();
     }
-    return afterWriting(file, syscall(SYS_write, file, bytes, count));
+    return syscall(SYS_write, file, bytes, count);
 }
 
 ssize_t pwrite64(int file, const void* bytes, size_t count, off64_t offset) {
@@ -257,7 +193,7 @@ ssize_t pwrite64(int file, const void* bytes, size_t count, off64_t offset) {
         syscall(SYS_pwrite64, file, bytes, count / 2, offset);
         die();
     }
-    return afterWriting(file, syscall(SYS_pwrite64, file, bytes, count, offset));
+    return syscall(SYS_pwrite64, file, bytes, count, offset);
 }
 
 ssize_t pwrite(int file, const void* bytes, size_t count, off_t offset) {
@@ -269,7 +205,7 @@ ssize_t writev(int file, const iovec* parts, int count) {
         return -1;
     noteWrite(file);
     dieIfLast(file);
-    return afterWriting(file, syscall(SYS_writev, file, parts, count));
+    return syscall(SYS_writev, file, parts, count);
 }
 
 ssize_t copy_file_range(int from, off64_t* fromOffset, int to, off64_t* toOffset, size_t count, unsigned flags) {
@@ -280,7 +216,7 @@ ssize_t copy_file_range(int from, off64_t* fromOffset, int to, off64_t* toOffset
         syscall(SYS_copy_file_range, from, fromOffset, to, toOffset, count / 2, flags);
         die();
     }
-    return afterWriting(to, syscall(SYS_copy_file_range, from, fromOffset, to, toOffset, count, flags));
+    return syscall(SYS_copy_file_range, from, fromOffset, to, toOffset, count, flags);
 }
 
 static int opened(const char* path, int flags, mode_t mode) {
@@ -289,13 +225,7 @@ static int opened(const char* path, int flags, mode_t mode) {
             return -1;
         dieIfLast(path);
     }
-    const bool isNew = isRecording && (flags & O_CREAT) != 0 && syscall(SYS_access, path, F_OK) != 0;
-    const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
-    if ((flags & O_TMPFILE) == O_TMPFILE)
-        return recordName(file, FileChange::Kind::unnamed, pathOf(file).c_str());
-    if (isNew)
-        return recordName(file, FileChange::Kind::create, path);
-    return (flags & O_TRUNC) != 0 ? afterWriting(file, file) : file;
+    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
 int open(const char* path, int flags, ...) {
@@ -318,8 +248,7 @@ int mkdir(const char* path, mode_t mode) noexcept {
     if (fails(CallKind::create, path))
         return -1;
     dieIfLast(path);
-    const auto result = static_cast<int>(syscall(SYS_mkdir, path, mode));
-    return recordName(result, FileChange::Kind::create, path, "", true);
+    return static_cast<int>(syscall(SYS_mkdir, path, mode));
 }
 
 int rename(const char* from, const char* to) noexcept {
@@ -327,7 +256,7 @@ int rename(const char* from, const char* to) noexcept {
         return -1;
     noteRename(from, to);
     dieIfLast(to);
-    return recordName(static_cast<int>(syscall(SYS_rename, from, to)), FileChange::Kind::rename, from, to);
+    return static_cast<int>(syscall(SYS_rename, from, to));
 }
 
 int renameat2(int fromFolder, const char* from, int toFolder, const char* to, unsigned flags) noexcept {
@@ -335,23 +264,14 @@ int renameat2(int fromFolder, const char* from, int toFolder, const char* to, un
         return -1;
     noteRename(from, to);
     dieIfLast(to);
-    const auto kind = (flags & RENAME_EXCHANGE) != 0 ? FileChange::Kind::swap : FileChange::Kind::rename;
-    return recordName(static_cast<int>(syscall(SYS_renameat2, fromFolder, from, toFolder, to, flags)), kind, from, to);
-}
-
-int linkat(int fromFolder, const char* from, int toFolder, const char* to, int flags) noexcept {
-    std::array<char, PATH_MAX> real{};
-    if (isRecording && readlink(from, real.data(), real.size() - 1) < 0)
-        real[0] = 0;
-    const auto result = static_cast<int>(syscall(SYS_linkat, fromFolder, from, toFolder, to, flags));
-    return recordName(result, FileChange::Kind::link, real.data(), to);
+    return static_cast<int>(syscall(SYS_renameat2, fromFolder, from, toFolder, to, flags));
 }
 
 int unlink(const char* path) noexcept {
     if (fails(CallKind::remove, path))
         return -1;
     dieIfLast(path);
-    return recordName(static_cast<int>(syscall(SYS_unlink, path)), FileChange::Kind::remove, path);
+    return static_cast<int>(syscall(SYS_unlink, path));
 }
 
 int unlinkat(int folder, const char* path, int flags) noexcept {
@@ -362,9 +282,7 @@ int unlinkat(int folder, const char* path, int flags) noexcept {
         dieIfLast(path);
     else
         dieIfLast(folder);
-    const std::string whole = isAbsolute || !isRecording ? path : pathOf(folder) + "/" + path;
-    return recordName(static_cast<int>(syscall(SYS_unlinkat, folder, path, flags)), FileChange::Kind::remove,
-                      whole.c_str());
+    return static_cast<int>(syscall(SYS_unlinkat, folder, path, flags));
 }
 
 int fsync(int file) {
@@ -372,7 +290,6 @@ int fsync(int file) {
         return -1;
     noteSync(file);
     dieIfLast(file);
-    recordSync(file);
     return static_cast<int>(syscall(SYS_fsync, file));
 }
 
@@ -381,7 +298,6 @@ int fdatasync(int file) {
         return -1;
     noteSync(file);
     dieIfLast(file);
-    recordSync(file);
     return static_cast<int>(syscall(SYS_fdatasync, file));
 }
 
@@ -397,7 +313,7 @@ void* mmap(void* address, size_t length, int protection, int flags, int file, of
 
 int ftruncate64(int file, off64_t size) noexcept {
     dieIfLast(file);
-    return afterWriting(file, static_cast<int>(syscall(SYS_ftruncate, file, size)));
+    return static_cast<int>(syscall(SYS_ftruncate, file, size));
 }
 
 int ftruncate(int file, off_t size) noexcept {

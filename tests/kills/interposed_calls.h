@@ -27,30 +27,6 @@ void watchSyncs(const std::string& folder);
 /// The names that files or folders took by a rename while they had such bytes: a power failure could leave a part.
 std::vector<std::string> renamedBeforeSync();
 
-/// A change of a file or a name in the watched folder.
-struct FileChange {
-    enum class Kind {
-        create,  ///< a file or a folder took the name `path`
-        content, ///< the file at `path` has `content` now
-        sync,    ///< the file or folder at `path` was flushed to the disk
-        rename,  ///< `path` took the name `to`
-        swap,    ///< `path` and `to` exchanged their names
-        remove,  ///< the name `path` was removed
-        unnamed, ///< a file without a name was made, which other changes call `path`
-        link,    ///< the file that had no name, `path`, took the name `to`
-    };
-    Kind kind;
-    std::string path; ///< absolute, as the program named it
-    std::string to = {};
-    std::string content = {};
-    bool isFolder = false; ///< of `create`
-};
-
-/// From now on records the changes in `folder`, in their order.
-void recordChanges(const std::string& folder);
-/// Ends that and returns the changes.
-std::vector<FileChange> recordedChanges();
-
 /// Writes one line to standard output with a system call that is not counted.
 void tell(const std::string& line);
 /// The time of the monotonic clock, which is the same for all processes.
