@@ -26,4 +26,13 @@ Progress Progress::part(double from, double to) const {
     return inner;
 }
 
+Progress Progress::named(std::string what) const {
+    Progress inner = *this;
+    if (m_report)
+        inner.m_report = [report = m_report, what = std::move(what)](double fraction, std::string_view text) {
+            report(fraction, what + ": " + std::string(text));
+        };
+    return inner;
+}
+
 } // namespace secateur

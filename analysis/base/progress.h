@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 namespace secateur {
@@ -25,6 +26,8 @@ public:
     void check() const;
     /// A Progress for a part of the work. Its fractions 0 to 1 become `from` to `to` of this Progress.
     Progress part(double from, double to) const;
+    /// A Progress whose reports begin with "WHAT: ".
+    Progress named(std::string what) const;
 
 private:
     Report m_report;

@@ -72,14 +72,25 @@ bool isCsv(std::string_view content) {
 }
 
 bool isFigureJson(std::string_view content) {
-    constexpr std::array<std::string_view, 5> kinds{"\"heat_map\"", "\"series\"", "\"bands\"", "\"histogram\"",
-                                                    "\"scatter\""};
+    constexpr std::array<std::string_view, 7> kinds{"\"heat_map\"",  "\"series\"",  "\"bands\"", "\"histogram\"",
+                                                    "\"scatter\"", "\"curves\"", "\"panels\""};
     return isJsonObject(content) && holds(content, "\"kind\"") && holds(content, "\"title\"") &&
            std::ranges::any_of(kinds, [&](std::string_view kind) { return holds(content, kind); });
 }
 
 bool isGguf(std::string_view content) {
     return content.starts_with("GGUF");
+}
+
+/// A header's length (64 bits) and the header, a JSON object.
+bool isSafetensors(std::string_view content) {
+    return content.size() > 9 && content[8] == '{' && content.substr(5, 3) == std::string_view("\0\0\0", 3);
+}
+
+/// A safetensors file whose header begins with the mark.
+bool isCompensation(std::string_view content) {
+    constexpr std::size_t metadata = 128;
+    return isSafetensors(content) && holds(content.substr(0, metadata), compensationMark);
 }
 
 constexpr std::array rows{
@@ -92,6 +103,7 @@ constexpr std::array rows{
     KindRow{FileKind::figureJson, "json", "a figure's numbers", true, isFigureJson},
     KindRow{FileKind::gguf, "", "a GGUF file", false, isGguf},
     KindRow{FileKind::exportCard, "", "the card of an export", false, isExportCard},
+    KindRow{FileKind::compensation, "", "the compensation of a mask", false, isCompensation},
 };
 
 const KindRow& rowOf(FileKind kind) {
@@ -114,11 +126,6 @@ constexpr std::array<std::string_view, 15> companionNames{
 constexpr std::array<std::string_view, 12> weightFileEndings{".safetensors", ".gguf", ".ggml",    ".bin",
                                                              ".pt",          ".pth",  ".ckpt",    ".onnx",
                                                              ".ot",          ".npz",  ".msgpack", ".index.json"};
-
-/// A header's length (64 bits) and the header, a JSON object.
-bool isSafetensors(std::string_view content) {
-    return content.size() > 9 && content[8] == '{' && content.substr(5, 3) == std::string_view("\0\0\0", 3);
-}
 
 /// PyTorch's archives, and pickles of protocol 2 to 5.
 bool isPyTorch(std::string_view content) {

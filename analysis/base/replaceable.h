@@ -16,6 +16,7 @@ enum class FileKind {
     figureJson, ///< `plot --out FILE.json`
     gguf,       ///< an export in one file
     exportCard, ///< the card beside it
+    compensation, ///< the compensation beside a mask
 };
 
 /// The kind of a figure's file by its lower-case extension without the dot: "png". @throws Error for another one
@@ -33,6 +34,9 @@ void checkReplaceable(const std::string& name, std::string_view content, FileKin
 
 /// Whether a text is the card of an export (analysis/export/export_card.h).
 bool isExportCard(std::string_view content);
+
+/// The text in the header of a mask's compensation by which it is known as such.
+inline constexpr std::string_view compensationMark = "secateur_compensation";
 
 /// The words in an export's card by which isExportCard() knows it.
 inline constexpr std::string_view exportCardMark = "export, written by Secateur ";

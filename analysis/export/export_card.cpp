@@ -60,6 +60,13 @@ std::string provenanceText(const MaskRecord& record) {
     return text.empty() ? "The mask does not state how it was made.\n" : text;
 }
 
+std::string_view contentsText(const PruningMask& mask) {
+    if (!mask.isCompensated())
+        return "names, shapes and types are the source's";
+    return "the compensation of the mask is in the output and down projections and their biases, which are float32 "
+           "where their type would round it. All other names, shapes and types are the source's";
+}
+
 /// Length of the YAML metadata block at the beginning of a text, between two lines of dashes; 0 if there is none.
 std::size_t metadataLength(std::string_view text) {
     constexpr std::string_view line = "---\n";
@@ -126,12 +133,12 @@ std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     std::string card(sourceCard.substr(0, metadata));
     card +=
         fmt::format("# {0}, pruned\n\n"
-                    "{0} as a {1} {2}{3} on {4}. Cut weights are 0; names, shapes and "
-                    "types are the source's, so it opens in the same programs, and is neither smaller nor faster.\n\n"
+                    "{0} as a {1} {2}{3} on {4}. Cut weights are 0; {9}, so it opens in the same programs, and is "
+                    "neither smaller nor faster.\n\n"
                     "- source: {5}, {6}\n- fingerprint of the source: {7}\n- mask: {8}\n",
                     markdownLine(facts.source.name), facts.target, exportCardMark, facts.version, utcNow(),
                     facts.source.spec.architecture, facts.source.spec.structure(), facts.source.fingerprint,
-                    markdownLine(facts.maskFile));
+                    markdownLine(facts.maskFile), contentsText(facts.record.mask));
     card += "\n## What was cut\n\n" + cutTable(facts.record.mask);
     card += "\n## How\n\n" + provenanceText(facts.record);
     card += "\n## Measured\n\n";

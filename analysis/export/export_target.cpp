@@ -2,6 +2,8 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
+#include "analysis/export/bias_room.h"
+#include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/pruning_mask.h"
 
 #include <fmt/format.h>
@@ -199,12 +201,26 @@ Counts nearestLegal(const Counts& counts, int perGroup, LegaliseBy by) {
     return best.counts;
 }
 
+void refuseBiases(const MaskedModel& model, const ModelSpec& spec, std::string_view format, Reasons& reasons) {
+    for (const bool attention : {true, false})
+        model.refuse(
+            reasons,
+            [&](const CutLayer& layer) {
+                return addsBias(layer.spec, layer.mask, attention) &&
+                       biasRoom(spec, layer.spec, attention, format) == BiasRoom::none;
+            },
+            fmt::format("the compensation adds a bias to {}, but {} checkpoints of {} have none there",
+                        attention ? "the output projection of attention" : "the down projection of the MLP", format,
+                        spec.architecture));
+}
+
 } // namespace
 
-std::vector<std::string> maskedReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view) {
+std::vector<std::string> maskedReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     const MaskedModel model(mask, spec);
     Reasons reasons;
     refuseZeroedBypass(model, reasons);
+    refuseBiases(model, spec, format, reasons);
     if (spec.normPlace == NormPlace::after)
         model.refuse(
             reasons, [](const CutLayer& layer) { return !layer.mask.block; },
@@ -355,7 +371,7 @@ LegalMask legalised(const PruningMask& mask, const ModelSpec& spec, LegaliseBy b
                 change += change > 0 ? -1 : 1;
             }
         }
-        legal.mask.setLayer(index, layer);
+        setEdited(legal.mask, index, layer);
     }
     return legal;
 }

@@ -53,8 +53,8 @@ struct ExportWriter {
     /// Writes the checkpoint. Writes all files or none. @throws Error; Cancelled
     ExportResult (&write)(const ExportTarget& target, const Model& source, const ExportRequest& request,
                           const Progress& progress);
-    /// The layout that write() gives a checkpoint.
-    ExportLayout (&layoutOf)(const ModelSpec& source, const PruningMask& mask);
+    /// The layout that write() gives a checkpoint. @param format id of the source's format
+    ExportLayout (&layoutOf)(const ModelSpec& source, const PruningMask& mask, std::string_view format);
 };
 
 /// Returns the reasons, as sentences, why a model under a mask cannot be exported to a target. Empty = it can be

@@ -21,6 +21,23 @@ enum class FigureKind {
     bands,     ///< the distribution of values at each position: one series per quantile, from minimum to maximum
     histogram, ///< one series with the counts of the bins
     scatter,   ///< points, coloured by FigureSeries::shades or, if there are none, by series
+    curves,    ///< lines through points at FigureSeries::positions, in their order; SeriesStyle has other forms
+    panels,    ///< heat maps side by side (Figure::panels), with the same rows and one colour bar
+};
+
+/// How a series of a figure of kind `curves` is drawn.
+enum class SeriesStyle {
+    line,       ///< points, and a line through them
+    points,     ///< points only
+    level,      ///< dashed horizontal line at the first value; a point on it if there is a position
+    stepsRight, ///< staircase; the height between two points is that of the right one
+    stepsLeft,  ///< staircase; the height between two points is that of the left one
+};
+
+enum class PointMark {
+    none,
+    hollow, ///< drawn as a ring
+    failed, ///< has a position, but no value: drawn as a cross on the lower edge
 };
 
 /// The lower and the upper end of an axis.
@@ -33,7 +50,7 @@ struct AxisRange {
 struct FigureAxis {
     std::string label; ///< quantity and unit: "gate norm", "layer"
     bool logarithmic = false;
-    std::optional<AxisRange> range{}; ///< absent = fitted to the values
+    std::optional<AxisRange> range{}; ///< absent = fitted to the values; colour axis: heat maps with a linear scale
     std::vector<std::string> names{}; ///< heat map: names of the rows or columns; empty = counted from 0. Colour axis:
                                       ///< names of the classes; empty = the values are numbers
 };
@@ -56,13 +73,25 @@ struct FigureSeries {
     std::vector<double> errors; ///< standard error of each value, 0 = exact; empty = all are exact
     bool rightAxis = false;
     std::vector<bool> notSeparated{};  ///< whether the value's rank among the others is uncertain; or empty
-    std::vector<double> positions{};   ///< scatter: x of each value
-    std::vector<std::string> names{};  ///< scatter: names of the points, for CSV; or empty
-    std::vector<std::size_t> places{}; ///< scatter: indices of the points in the list they were drawn from; or empty
+    std::vector<double> positions{};   ///< scatter, curves: x of each value
+    std::vector<std::string> names{};  ///< scatter, curves: names of the points, for CSV; or empty
+    std::vector<std::size_t> places{}; ///< scatter, curves: indices of the points in the list they were drawn from; or empty
     std::vector<double> shades{};      ///< scatter: values that Figure::scale maps to colours; or empty
     std::vector<FigureUnit> units{};   ///< scatter: the unit of each point; or empty
     std::vector<bool> cut{};           ///< scatter: units that a mask cuts, drawn as crosses; or empty
-    bool isHollow = false;             ///< scatter: the points are drawn as rings
+    bool isHollow = false;             ///< scatter, curves: the points are drawn as rings
+    SeriesStyle style = SeriesStyle::line; ///< curves
+    std::vector<double> lows{};            ///< curves: lower edge of the band at each point, NaN = no band; or empty
+    std::vector<double> highs{};           ///< curves: upper edge of the band; as many as `lows`
+    std::vector<PointMark> marks{};        ///< curves: one for each point; or empty
+    std::optional<std::size_t> colour{};   ///< curves: which colour and shape of the palette; absent = the next one
+};
+
+/// A heat map among others.
+struct FigurePanel {
+    std::string title;
+    Matrix cells;                     ///< [rows, columns]; NaN = no value
+    std::vector<std::string> columns; ///< names of the columns
 };
 
 /// The data of a picture, independent of how it is drawn. The window, `plot` and reports draw the same picture.
@@ -75,6 +104,9 @@ struct Figure {
     FigureAxis colour; ///< heat map, shades: the colour bar
     Matrix cells;      ///< heat map: the values, whatever the scale; row 0 is drawn at the top
     ColourScale scale; ///< heat map, shades; its kind is not `automatic`
+    std::vector<std::string> cellTexts{}; ///< heat map: a text in each cell, row by row; or empty. The second line is
+                                          ///< left out where there is no room
+    std::vector<FigurePanel> panels{}; ///< panels: x and y are the axes of each
     bool rowBars = false; ///< heat map: a bar beside each row, of its mean or of the shares of the classes
     std::optional<PruningMask> mask{}; ///< heat map of heads, series, bands: the mask whose cuts are marked
     std::vector<FigureSeries> series;

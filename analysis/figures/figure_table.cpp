@@ -4,6 +4,7 @@
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/figures/curve_rows.h"
 #include "analysis/figures/evaluation_figure.h"
 #include "analysis/figures/model_figures.h"
 #include "analysis/figures/scatter_figure.h"
@@ -350,6 +351,14 @@ constexpr std::array figureTable{
     FigureInfo{"evaluations",
                "loss against the number of kept parameters, for the evaluations of a session's latest text",
                evaluationsOptions, FromSession{evaluations}},
+    FigureInfo{"curves", "quality against size for the strategies of a sweep", curvesOptions, FromSession{drawCurves},
+               checkCurves},
+    FigureInfo{"removal_map", "where each strategy of a sweep cuts: share of each layer, by budget", removalMapOptions,
+               FromSession{drawRemovalMap}, checkCurveMap},
+    FigureInfo{"agreement", "overlap of the masks of a sweep's strategies at one budget", agreementOptions,
+               FromSession{drawAgreement}, checkAgreement},
+    FigureInfo{"stability", "overlap of a strategy's masks between calibration texts", stabilityOptions,
+               FromSession{drawStability}, checkStability},
     FigureInfo{"gradient_change", "change of the gradients of the query weights when units are cut (Greedy-Gnorm)",
                gradientChangeOptions, FromText{gradientChanges, 2, 2}, checkGradientChange},
     FigureInfo{"attention", "attention map of one head over a prompt", attentionOptions, FromPrompt{attention},

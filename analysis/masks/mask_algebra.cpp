@@ -54,7 +54,7 @@ std::vector<bool> combined(const std::vector<bool>& a, const std::vector<bool>& 
     return result;
 }
 
-LayerMask joined(const LayerMask& a, const LayerMask& b) {
+LayerMask united(const LayerMask& a, const LayerMask& b) {
     const std::logical_and<> both;
     LayerMask result{combined(a.heads, b.heads, both), combined(a.neurons, b.neurons, both)};
     takeAttention(result, strength(a) < strength(b) ? b : a);
@@ -83,18 +83,47 @@ LayerMask subtracted(const LayerMask& a, const LayerMask& b) {
     if (b.attention == AttentionCut::keep && dropStays)
         takeAttention(result, a);
     result.mlp = a.mlp || !b.mlp || cutsAny(b.neurons);
-    result.block = a.block || !b.keepsAll();
+    result.block = a.block || !b.hasCuts();
     return result;
 }
 
+/// Whether expanded masks have the same cuts in the attention.
+bool cutAttentionEqually(const LayerMask& a, const LayerMask& b) {
+    return a.heads == b.heads && a.attention == b.attention && a.alpha == b.alpha;
+}
+
+/// Whether expanded masks have the same cuts in the MLP.
+bool cutMlpEqually(const LayerMask& a, const LayerMask& b) {
+    return a.neurons == b.neurons && a.mlp == b.mlp;
+}
+
+using ChoosePart = LayerCompensation (*)(const CompensatedPart&, const CompensatedPart&);
+
+/// The compensation of a combined layer. @param a, b expanded masks @param result expanded
+std::shared_ptr<const LayerCompensation> chosenCompensation(const LayerMask& a, const LayerMask& b,
+                                                            const LayerMask& result, ChoosePart choose) {
+    if (!a.compensation && !b.compensation)
+        return nullptr;
+    const LayerCompensation& ofA = compensationOf(a);
+    const LayerCompensation& ofB = compensationOf(b);
+    return joinedCompensation(choose({ofA.ofAttention(), cutAttentionEqually(a, result)},
+                         {ofB.ofAttention(), cutAttentionEqually(b, result)}),
+                  choose({ofA.ofMlp(), cutMlpEqually(a, result)}, {ofB.ofMlp(), cutMlpEqually(b, result)}));
+}
+
 PruningMask byLayer(const PruningMask& a, const PruningMask& b,
-                    LayerMask (*combine)(const LayerMask&, const LayerMask&)) {
+                    LayerMask (*combine)(const LayerMask&, const LayerMask&), ChoosePart choose) {
     if (a.architecture() != b.architecture() || a.structure() != b.structure())
         throw Error(fmt::format("Masks of unlike models are not combined: one is made for {} {}, the other for {} {}",
                                 a.architecture(), a.structure(), b.architecture(), b.structure()));
     PruningMask result = a;
-    for (int layer = 0; layer < a.layerCount(); ++layer)
-        result.setLayer(layer, combine(expanded(a.layer(layer)), expanded(b.layer(layer))));
+    for (int layer = 0; layer < a.layerCount(); ++layer) {
+        const LayerMask ofA = expanded(a.layer(layer));
+        const LayerMask ofB = expanded(b.layer(layer));
+        LayerMask made = combine(ofA, ofB);
+        made.compensation = chosenCompensation(ofA, ofB, expanded(made), choose);
+        result.setLayer(layer, std::move(made));
+    }
     return result;
 }
 
@@ -103,7 +132,7 @@ template <typename Edit>
 void edit(PruningMask& mask, int index, Edit change) {
     LayerMask layer = expanded(mask.layer(index));
     change(layer);
-    mask.setLayer(index, std::move(layer));
+    setEdited(mask, index, std::move(layer));
 }
 
 void bringBackAttention(LayerMask& layer) {
@@ -153,15 +182,15 @@ std::string cutsOf(const char* unit, const std::vector<bool>& kept) {
 } // namespace
 
 PruningMask unionOf(const PruningMask& a, const PruningMask& b) {
-    return byLayer(a, b, joined);
+    return byLayer(a, b, united, partOfUnion);
 }
 
 PruningMask intersectionOf(const PruningMask& a, const PruningMask& b) {
-    return byLayer(a, b, met);
+    return byLayer(a, b, met, partOfIntersection);
 }
 
 PruningMask subtraction(const PruningMask& from, const PruningMask& what) {
-    return byLayer(from, what, subtracted);
+    return byLayer(from, what, subtracted, partOfSubtraction);
 }
 
 PruningMask symmetricDifference(const PruningMask& a, const PruningMask& b) {
@@ -268,6 +297,18 @@ PruningMask inversionOf(const PruningMask& mask, CutUnit unit, const ModelSpec& 
         cutUnits(result, spec, unit, layer, kept);
     }
     return result;
+}
+
+void setEdited(PruningMask& mask, int layer, LayerMask edited) {
+    if (edited.compensation) {
+        const LayerMask before = expanded(mask.layer(layer));
+        const LayerMask after = expanded(edited);
+        const LayerCompensation& own = compensationOf(edited);
+        edited.compensation =
+            joinedCompensation(cutAttentionEqually(before, after) ? own.ofAttention() : LayerCompensation(),
+                   cutMlpEqually(before, after) ? own.ofMlp() : LayerCompensation());
+    }
+    mask.setLayer(layer, std::move(edited));
 }
 
 void setHeads(PruningMask& mask, std::span<const HeadId> heads, bool kept) {
@@ -383,6 +424,8 @@ std::string description(const LayerMask& layer) {
     if (!layer.mlp)
         cuts.emplace_back("MLP dropped");
     add("neuron", layer.neurons);
+    if (layer.compensation)
+        cuts.emplace_back("compensated");
     return join(cuts, "; ");
 }
 

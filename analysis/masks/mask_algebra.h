@@ -14,6 +14,8 @@ namespace secateur {
 // its neurons, and a dropped block includes both. If one mask cuts a head and the other drops its block, both masks
 // therefore cut the head. Attention as a whole is kept, bypassed with some alpha, or dropped. The smaller alpha is, the
 // more a bypass cuts. Of two bypasses, the union therefore has the smaller alpha and the intersection the larger one.
+// A compensation was fitted to the cuts of a sublayer. The result of an operation has it only if it has these cuts.
+// If both masks compensate the same cuts differently, the union and the intersection have no compensation of them.
 // @throws Error naming both structures if the masks have different structures
 
 /// The cuts that at least one of the masks has.
@@ -53,7 +55,12 @@ PruningMask inversionOf(const PruningMask& mask, CutUnit unit, const ModelSpec& 
 /// Whether a unit is cut: the unit itself, its sublayer or its block. @param index 0 for sublayers and blocks
 bool isCut(const PruningMask& mask, const ModelSpec& spec, CutUnit unit, int layer, int index);
 
-// Each of the next functions makes one edit. Restoring a unit in a dropped sublayer or block restores this too, with
+/// Replaces the mask of a layer by an edited copy of it. If the edit changes the cuts of a sublayer, its compensation is
+/// removed, because it was fitted to other cuts. All edits do so, by hand and by strategies. @throws as
+/// PruningMask::setLayer()
+void setEdited(PruningMask& mask, int layer, LayerMask edited);
+
+// Each of the next functions makes one edit with setEdited(). Restoring a unit in a dropped sublayer or block restores this too, with
 // all other units cut. @throws as PruningMask::setLayer(); std::out_of_range for units that the layer does not have
 void setHeads(PruningMask& mask, std::span<const HeadId> heads, bool kept);
 void setNeurons(PruningMask& mask, int layer, std::span<const int> neurons, bool kept);
@@ -70,7 +77,7 @@ void bypassAttention(PruningMask& mask, int layer, double alpha);
 PruningMask grownToKvGroups(const PruningMask& mask, const ModelSpec& spec);
 
 /// The cuts of a layer as text: "heads 0, 4", "attention bypassed with alpha 0.2; neurons 0-31, 77", "block dropped".
-/// Long lists are replaced by counts: "201 of 1536 neurons". Empty if nothing is cut.
+/// Long lists are replaced by counts: "201 of 1536 neurons". "compensated" comes last. Empty if the layer keeps all.
 std::string description(const LayerMask& layer);
 
 } // namespace secateur

@@ -39,12 +39,13 @@ struct OrderedCut {
     bool operator==(const OrderedCut&) const = default;
 };
 
-/// A head that was cut by a strategy that works in steps.
+/// A unit that was cut by a strategy that works in steps.
 struct HistoricCut {
-    int step = 0;     ///< counted from 1; a step may cut several heads
-    HeadId head;      ///< in the first layer of those that share its weights
-    double score = 0; ///< the head's value of the metric before the step
+    int step = 0;     ///< counted from 1; a step may cut several units
+    HeadId head;      ///< in the first layer of those that share its weights; of other units the layer, and head 0
+    double score = 0; ///< the value by which the unit was chosen, before the step: a metric, or the rise of the loss
     double value = 0; ///< value of PruneHistory::measure after the step
+    CutUnit unit = CutUnit::head; ///< a head, attention sublayer, MLP or block
     bool operator==(const HistoricCut&) const = default;
 };
 
@@ -55,6 +56,16 @@ struct PruneHistory {
     std::vector<HistoricCut> cuts;
     int steps = 0; ///< number of steps whose cuts the mask has; later steps were undone
     bool operator==(const PruneHistory&) const = default;
+};
+
+/// Losses of a model with a bypassed attention sublayer for values of its factor alpha, on the text on which alpha was
+/// chosen.
+struct AlphaCurve {
+    int layer = 0;
+    double alpha = 0;           ///< the chosen factor
+    std::vector<double> alphas; ///< the factors that were tried
+    std::vector<double> losses; ///< [alphas] in nats per token; of classifiers in nats per text
+    bool operator==(const AlphaCurve&) const = default;
 };
 
 /// How a mask was made. A field is empty if it is unknown or does not apply.
@@ -69,6 +80,8 @@ struct MaskProvenance {
     std::optional<PruneHistory> history = {};
     std::string textDigest = {};        ///< digest of the tokens of `text`
     std::vector<OrderedCut> order = {}; ///< the cuts of a ranking strategy, first cut first; empty = not recorded
+    std::vector<std::string> notes = {}; ///< sentences about choices that the strategy made
+    std::vector<AlphaCurve> alphaCurves = {}; ///< one for each layer whose alpha was searched, in the order of the search
     bool operator==(const MaskProvenance&) const = default;
 };
 

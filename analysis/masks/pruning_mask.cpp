@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace secateur {
 
@@ -37,8 +38,8 @@ LayerMask canonical(LayerMask layer) {
         layer.alpha = 1;
     else if (layer.alpha == 0)
         layer.alpha = 0; // turns -0 into 0: they are equal but have different digests
-    if (layer.compensation && (!layer.block || layer.compensation->empty()))
-        layer.compensation.reset();
+    layer.compensation =
+        effectOf(layer.compensation, layer.heads, layer.neurons, !dropsAttention(layer), !dropsMlp(layer));
     return layer;
 }
 
@@ -49,6 +50,37 @@ void checkCounts(const LayerMask& layer, const LayerMask& expected, const std::s
     };
     check(layer.heads, expected.heads, "heads");
     check(layer.neurons, expected.neurons, "neurons");
+}
+
+void checkVector(const std::vector<float>& values, std::size_t expected, const char* name, const std::string& subject) {
+    if (!values.empty() && values.size() != expected)
+        throw Error(fmt::format("expected {} numbers, found {}", expected, values.size()),
+                    fmt::format("{}: {}", subject, name));
+    if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); }))
+        throw Error("has numbers that are not finite", fmt::format("{}: {}", subject, name));
+}
+
+/// The width of the residual stream is not known here: checkFits() compares the sizes of biases with it.
+void checkCompensation(const LayerMask& layer, const std::string& subject) {
+    const LayerCompensation& own = compensationOf(layer);
+    checkVector(own.headScale, layer.heads.size(), "head_scale", subject);
+    checkVector(own.neuronScale, layer.neurons.size(), "neuron_scale", subject);
+    checkVector(own.attentionBias, own.attentionBias.size(), "attention_bias", subject);
+    checkVector(own.mlpBias, own.mlpBias.size(), "mlp_bias", subject);
+}
+
+void checkCompensationFits(const LayerMask& mask, const LayerSpec& layer, int hidden, const std::string& subject) {
+    const LayerCompensation& own = compensationOf(mask);
+    if (hidden == 0) // a spec that was made from a structure knows neither the width nor all kinds of attention
+        return;
+    checkVector(own.attentionBias, static_cast<std::size_t>(hidden), "attention_bias", subject);
+    checkVector(own.mlpBias, static_cast<std::size_t>(hidden), "mlp_bias", subject);
+    if (layer.attention == AttentionKind::none && own.ofAttention() != LayerCompensation())
+        throw Error("has no attention to compensate", subject);
+    if (layer.attention == AttentionKind::linear && !own.headScale.empty())
+        throw Error("has linear attention, whose heads have no factors", subject + ": head_scale");
+    if (layer.ffn == 0 && own.ofMlp() != LayerCompensation())
+        throw Error("has no MLP to compensate", subject);
 }
 
 void checkAttention(const LayerMask& layer, const std::string& subject) {
@@ -69,16 +101,41 @@ int LayerMask::keptNeurons() const {
     return block && mlp ? kept(neurons) : 0;
 }
 
+bool LayerMask::hasCuts() const {
+    return !(block && mlp && attention == AttentionCut::keep && allKept(heads) && allKept(neurons));
+}
+
 bool LayerMask::keepsAll() const {
-    return block && mlp && attention == AttentionCut::keep && allKept(heads) && allKept(neurons) && !compensation;
+    return !hasCuts() && !compensation;
 }
 
 bool LayerMask::operator==(const LayerMask& other) const {
-    const bool isEquallyCut = heads == other.heads && neurons == other.neurons && attention == other.attention &&
-                              alpha == other.alpha && mlp == other.mlp && block == other.block;
-    if (!isEquallyCut || compensation == other.compensation)
-        return isEquallyCut;
-    return compensation && other.compensation && *compensation == *other.compensation;
+    return haveEqualAttention(*this, other) && haveEqualMlp(*this, other);
+}
+
+const LayerCompensation& compensationOf(const LayerMask& mask) {
+    static const LayerCompensation none;
+    return mask.compensation ? *mask.compensation : none;
+}
+
+bool haveEqualAttention(const LayerMask& a, const LayerMask& b) {
+    if (a.block != b.block || a.attention != b.attention || a.alpha != b.alpha || a.heads != b.heads)
+        return false;
+    if (a.compensation == b.compensation) // the same object
+        return true;
+    const LayerCompensation& own = compensationOf(a);
+    const LayerCompensation& other = compensationOf(b);
+    return own.headScale == other.headScale && own.attentionBias == other.attentionBias;
+}
+
+bool haveEqualMlp(const LayerMask& a, const LayerMask& b) {
+    if (a.block != b.block || a.mlp != b.mlp || a.neurons != b.neurons)
+        return false;
+    if (a.compensation == b.compensation)
+        return true;
+    const LayerCompensation& own = compensationOf(a);
+    const LayerCompensation& other = compensationOf(b);
+    return own.neuronScale == other.neuronScale && own.mlpBias == other.mlpBias;
 }
 
 PruningMask::PruningMask(const ModelSpec& spec)
@@ -103,6 +160,7 @@ void PruningMask::setLayer(int index, LayerMask layer) {
     const std::string subject = fmt::format("layer {}", index);
     checkCounts(layer, this->layer(index), subject);
     checkAttention(layer, subject);
+    checkCompensation(layer, subject);
     const LayerMask cut = canonical(std::move(layer));
     for (const int tied : tiedTo(index))
         m_layers.at(static_cast<std::size_t>(tied)) = cut;
@@ -112,8 +170,16 @@ bool PruningMask::keepsAll() const {
     return std::ranges::all_of(m_layers, &LayerMask::keepsAll);
 }
 
+bool PruningMask::isCompensated() const {
+    return std::ranges::any_of(m_layers, [](const LayerMask& layer) { return layer.compensation != nullptr; });
+}
+
 void PruningMask::checkFits(const ModelSpec& spec) const {
     checkMaskFits(m_architecture, m_structure, spec);
+    for (std::size_t index = 0; index < m_layers.size(); ++index)
+        if (m_layers[index].compensation)
+            checkCompensationFits(m_layers[index], spec.layers[index], spec.hidden,
+                                  fmt::format("compensation of layer {}", index));
 }
 
 void checkMaskFits(const std::string& architecture, const std::string& structure, const ModelSpec& spec) {

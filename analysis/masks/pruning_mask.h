@@ -27,9 +27,17 @@ struct LayerMask {
 
     int keptHeads() const;   ///< 0 if the attention or the block is dropped
     int keptNeurons() const; ///< 0 if the MLP or the block is dropped
-    bool keepsAll() const;
+    bool hasCuts() const;  ///< whether any unit is cut or the attention is bypassed
+    bool keepsAll() const; ///< whether the layer runs as in the dense model: it has neither cuts nor compensation
     bool operator==(const LayerMask& other) const;
 };
+
+/// The compensation of a layer; empty vectors if it has none.
+const LayerCompensation& compensationOf(const LayerMask& mask);
+/// Whether two masks of a layer have equal attention: its cuts, its compensation and whether the block is kept.
+bool haveEqualAttention(const LayerMask& a, const LayerMask& b);
+/// Whether two masks of a layer have equal MLPs: their cuts, their compensation and whether the block is kept.
+bool haveEqualMlp(const LayerMask& a, const LayerMask& b);
 
 /// Whether the attention of a layer adds nothing to the residual stream: it is dropped, its block is dropped, or alpha
 /// is 0.
@@ -62,13 +70,17 @@ public:
     /// The layers that share the weights of a layer, in order. In most models only the layer itself.
     std::vector<int> tiedTo(int index) const;
     /// Replaces the mask of a layer, and of all layers that share its weights. Marks units in a dropped sublayer or
-    /// block as kept, and sets alpha to 1 without bypassQk. Masks with the same effect are then equal.
-    /// @throws Error if the number of heads or neurons is not that of the layer, alpha is outside [0, 2], or a layer
-    /// without heads is bypassed
+    /// block as kept, sets alpha to 1 without bypassQk, and removes parts of the compensation that have no effect, such
+    /// as those of a dropped sublayer. Masks with the same effect are then equal.
+    /// @throws Error if the number of heads or neurons is not that of the layer, alpha is outside [0, 2], a layer
+    /// without heads is bypassed, or the compensation has another number of factors or numbers that are not finite
     void setLayer(int index, LayerMask layer);
 
     bool keepsAll() const;
-    /// Checks that the mask fits a model. @throws Error naming both structures if they differ
+    bool isCompensated() const; ///< whether any layer has a compensation
+    /// Checks that the mask fits a model. @throws Error naming both structures if they differ; Error naming the layer
+    /// if a compensation has biases of another size than the residual stream, or belongs to a sublayer that the model
+    /// does not have
     void checkFits(const ModelSpec& spec) const;
     bool operator==(const PruningMask&) const = default;
 

@@ -167,6 +167,20 @@ at::Tensor meanMagnitudes(const at::Tensor& weight) {
     return sums / weight.size(0);
 }
 
+/// The factors of a projection's columns, one for each head or neuron; empty = all are 1.
+const std::vector<float>& columnFactors(const LayerCompensation& compensation, WeightName which) {
+    return which == WeightName::output ? compensation.headScale : compensation.neuronScale;
+}
+
+void scale(ColumnSizes& sizes, const std::vector<float>& factors) {
+    const std::size_t perFactor = factors.empty() ? 1 : sizes.squares.size() / factors.size();
+    for (std::size_t i = 0; i < perFactor * factors.size(); ++i) {
+        const double factor = factors[i / perFactor];
+        sizes.magnitudes[i] *= std::abs(factor);
+        sizes.squares[i] *= factor * factor;
+    }
+}
+
 } // namespace
 
 const ColumnSizes& WritingWeights::columns(int layer, WeightName which) {
@@ -174,6 +188,7 @@ const ColumnSizes& WritingWeights::columns(int layer, WeightName which) {
     if (isNew) {
         const at::Tensor weight = m_model.tensor(layer, which);
         found->second = {doublesOf(meanMagnitudes(weight)), doublesOf(m_model.kernels().columnSquares(weight))};
+        scale(found->second, columnFactors(compensationOf(m_mask.layer(layer)), which));
     }
     return found->second;
 }
@@ -188,7 +203,12 @@ at::Tensor WritingWeights::ofHeads(int layer, const std::vector<std::size_t>& he
     const at::Tensor weight = m_model.tensor(layer, WeightName::output);
     const at::Tensor byHead = weight.reshape({weight.size(0), -1, headDim}).transpose(0, 1); // [heads, hidden, headDim]
     const at::ScalarType type = m_type == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat;
-    const at::Tensor own = byHead.index_select(0, at::tensor(indices, at::kLong)).to(context.device(), type);
+    at::Tensor own = byHead.index_select(0, at::tensor(indices, at::kLong));
+    if (const std::vector<float>& factors = compensationOf(m_mask.layer(layer)).headScale; !factors.empty()) {
+        const at::Tensor all = at::tensor(at::ArrayRef<float>(factors)).index_select(0, at::tensor(indices, at::kLong));
+        own = own.to(at::kFloat) * all.to(own.device()).view({-1, 1, 1});
+    }
+    own = own.to(context.device(), type);
     return m_heads.emplace(layer, own.contiguous()).first->second;
 }
 

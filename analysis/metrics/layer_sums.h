@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/masks/pruning_mask.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/kernels.h"
 #include "analysis/model/model.h"
@@ -83,13 +84,16 @@ struct ColumnSizes {
     std::vector<double> squares;    ///< sum_o W_oj^2
 };
 
-/// The output and down projections, for metrics that combine weights with activations. Each matrix is read once.
+/// The output and down projections, for metrics that combine weights with activations. Their columns are multiplied by
+/// the factors of the mask's compensation. Each matrix is read once.
 class WritingWeights {
 public:
+    /// @param mask must outlive this object
     /// @param type of the products that use ofHeads()
     /// @param keeps whether the tensors of ofHeads() stay in memory between batches
-    WritingWeights(const Model& model, ComputeType type, bool keeps)
+    WritingWeights(const Model& model, const PruningMask& mask, ComputeType type, bool keeps)
         : m_model(model)
+        , m_mask(mask)
         , m_type(type)
         , m_keeps(keeps) {}
 
@@ -100,6 +104,7 @@ public:
 
 private:
     const Model& m_model;
+    const PruningMask& m_mask;
     ComputeType m_type;
     bool m_keeps;
     std::map<std::pair<int, WeightName>, ColumnSizes> m_columns;

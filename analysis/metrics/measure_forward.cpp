@@ -251,7 +251,7 @@ public:
         , m_requests(requests)
         , m_layerDone(layerDone)
         , m_batches(paddedBatches(run.sequences, run.batchTokens))
-        , m_weights(model, run.plan.type(), run.plan.isResident())
+        , m_weights(model, run.plan.mask(), run.plan.type(), run.plan.isResident())
         , m_observer(model, run.plan, requests, longestOf(run.sequences), m_weights)
         , m_sums(model.spec().layers.size())
         , m_pending(m_sums.size()) {

@@ -162,6 +162,10 @@ Predictor::Cuts Predictor::cutsOf(const PruningMask& mask) const {
         cuts.refusal = "the mask is for another model";
         return cuts;
     }
+    if (mask.isCompensated()) {
+        cuts.refusal = "the mask has a compensation, whose effect is not predicted";
+        return cuts;
+    }
     cuts.gates.assign(m_basis->effects.gates.size(), 0);
     for (int layer = 0; layer < mask.layerCount(); ++layer)
         if (!mask.layer(layer).keepsAll() && mask.tiedTo(layer).front() == layer)

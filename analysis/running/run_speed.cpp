@@ -114,6 +114,20 @@ RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress
     return speed;
 }
 
+RunSize sizeOf(const ScoredText& text) {
+    RunSize size = sizeOf(text.windows);
+    for (std::size_t i = 0; i < text.windows.sequences.size(); ++i)
+        size.read += std::ssize(text.windows.sequences[i].ids) - static_cast<std::int64_t>(text.firstScored[i]);
+    return size;
+}
+
+RunSize sizeOf(const SequenceSet& set) {
+    RunSize size{set.tokens, 1, 0};
+    for (const TokenSequence& sequence : set.sequences)
+        size.positions = std::max(size.positions, static_cast<int>(sequence.ids.size()));
+    return size;
+}
+
 double runSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const RunSize& size) {
     mask.checkFits(spec);
     double operations = 0;

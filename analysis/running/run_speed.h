@@ -4,6 +4,8 @@
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
+#include "analysis/text/scored_text.h"
+#include "analysis/text/sequences.h"
 
 #include <cstdint>
 
@@ -32,6 +34,17 @@ struct RunSize {
     int positions = 1;       ///< length of a sequence
     std::int64_t read = 0;   ///< number of positions at which logits are computed
 };
+
+/// The work of one pass over a scored text, with logits at the scored positions.
+RunSize sizeOf(const ScoredText& text);
+/// The work of one pass over sequences, without logits.
+RunSize sizeOf(const SequenceSet& set);
+
+/// Upper bound of the duration of a pass with all forward metrics, divided by that of a plain forward pass.
+inline constexpr double measuringFactor = 1.5;
+/// Durations of the forward pass for gradients and of each backward pass, divided by that of a plain forward pass.
+inline constexpr double upFactor = 1;
+inline constexpr double backwardFactor = 3;
 
 /// Estimated seconds of a run under a mask, without loading weights. @throws Error if the mask does not fit the model
 double runSeconds(const RunSpeed& speed, const ModelSpec& spec, const PruningMask& mask, const RunSize& size);

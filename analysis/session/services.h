@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/base/progress.h"
+#include "analysis/campaigns/sweep_setup.h"
 #include "analysis/evaluation/asked_task.h"
 #include "analysis/export/export_target.h"
 #include "analysis/text/scored_text.h"
@@ -51,6 +52,8 @@ struct Services {
         readSequences;
     /// Reads a task file; for a classifier also the names of its classes.
     std::function<AskedTask(const Model&, const TaskRequest&, const Progress&)> readTask;
+    /// Reads the texts and tasks of a sweep.
+    std::function<SweepInputs(const Model&, const SweepSetup&, const Progress&)> readSweep;
     std::function<std::shared_ptr<const Tokenizer>(const Model&)> openTokenizer;
     /// Whether the weights of two plans of one model fit in memory together, so that timed runs can alternate.
     std::function<bool(const Plan&, const Plan&)> stayTogether;

@@ -22,16 +22,8 @@ bool isSame(const TextEvaluation& a, const TextEvaluation& b) {
     return a.digest == b.digest && a.perplexity.rules == b.perplexity.rules;
 }
 
-/// Whether two sets of rules give the same questions and prompts. The size of batches is ignored.
-bool isSame(const TaskRules& a, const TaskRules& b) {
-    const bool hasSameShots = a.shots.count == b.shots.count && a.shots.choice == b.shots.choice &&
-                              (a.shots.choice == ShotChoice::first || a.shots.seed == b.shots.seed);
-    return hasSameShots && a.limit == b.limit && (a.limit == 0 || a.seed == b.seed) && a.tokens.bos == b.tokens.bos &&
-           a.tokens.mostInputs == b.tokens.mostInputs;
-}
-
 bool isSame(const TaskEvaluation& a, const TaskEvaluation& b) {
-    return a.formatId == b.formatId && a.digest == b.digest && isSame(a.rules, b.rules);
+    return a.formatId == b.formatId && a.digest == b.digest && isSameChoice(a.rules, b.rules);
 }
 
 bool isSame(const Latency& a, const Latency& b) {
@@ -284,6 +276,8 @@ std::vector<Evaluation> joinMasks(Session& session, const Session& other) {
 void joinRuns(Session& session, const Session& other) {
     for (Evaluation& evaluation : joinMasks(session, other))
         add(session, std::move(evaluation));
+    for (const Curves& curves : other.curves)
+        add(session.curves, curves);
 }
 
 void join(Session& session, const Session& other) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/campaigns/curves.h"
 #include "analysis/evaluation/evaluation.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/metrics/metric.h"
@@ -22,7 +23,7 @@ struct SessionMask {
     MaskRecord record;
 };
 
-/// Metrics, masks, evaluations and predictions of one model. It can be read and shown without the checkpoint.
+/// Metrics, masks, evaluations, curves and predictions of one model. It can be read and shown without the checkpoint.
 struct Session {
     ModelCard model;
     std::vector<MetricResult> results;       ///< in the order in which they were measured
@@ -34,6 +35,9 @@ struct Session {
     /// them among the other evaluations. Only timings keep their reference, because the two were measured in
     /// alternation.
     std::vector<Evaluation> evaluations = {};
+
+    /// Curves of sweeps, one set for each set of conditions. Their masks are in `masks`, by digest.
+    std::vector<Curves> curves = {};
 
     /// Gradients for predicting the loss under masks (prediction.h); null = not measured.
     std::shared_ptr<const PredictionBasis> prediction = {};
@@ -72,7 +76,7 @@ const TaskEvaluation* sameTask(const Session& session, const Evaluation& other, 
 /// differences from them.
 Evaluation compared(const Session& session, Evaluation evaluation, std::string_view maskDigest = "dense");
 
-/// Adds the masks and evaluations of another session of the same model.
+/// Adds the masks, evaluations and curves of another session of the same model.
 void joinRuns(Session& session, const Session& other);
 /// Adds all data of another session of the same model, except its view. @throws Error naming both models if they differ
 void join(Session& session, const Session& other);

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 namespace secateur {
@@ -60,6 +61,9 @@ constexpr double slack = 1e-9;
 PruneResult firstEnough(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress) {
     double most = 0;
     for (std::size_t step = 0; step <= path.steps(); ++step) {
+        if (const auto bounds = path.savingsBounds(step); bounds && step < path.steps())
+            if (most = savings.percentage(bounds->most, budget.of); most < budget.amount - slack)
+                continue;
         PruneResult result = path.after(step, progress);
         most = savings.percentage(result.mask, budget.of);
         if (most >= budget.amount - slack)
@@ -68,29 +72,63 @@ PruneResult firstEnough(PrunePath& path, const Budget& budget, const Savings& sa
     refuseShare(budget, most);
 }
 
-PruneResult leastEnough(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress) {
-    const auto isEnough = [&](const PruneResult& result) {
-        return savings.percentage(result.mask, budget.of) >= budget.amount - slack;
-    };
-    std::size_t tooFew = 0;
-    std::size_t enough = path.steps();
-    PruneResult best = path.after(enough, progress);
-    if (!isEnough(best))
-        refuseShare(budget, savings.percentage(best.mask, budget.of));
-    if (PruneResult none = path.after(0, progress); isEnough(none))
-        return none;
-    while (tooFew + 1 < enough) {
-        const std::size_t middle = tooFew + (enough - tooFew) / 2;
-        PruneResult result = path.after(middle, progress);
-        if (isEnough(result)) {
-            enough = middle;
-            best = std::move(result);
-        } else {
-            tooFew = middle;
+/// Finds the first step that saves enough, for strategies that do not measure after each step.
+class ShareSearch {
+public:
+    ShareSearch(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress)
+        : m_path(path)
+        , m_budget(budget)
+        , m_savings(savings)
+        , m_progress(progress) {}
+
+    PruneResult find() {
+        std::size_t enough = m_path.steps();
+        if (!isEnough(enough))
+            refuseShare(m_budget, saved(resultOf(enough).mask));
+        if (isEnough(0))
+            return resultOf(0);
+        std::size_t tooFew = 0;
+        while (tooFew + 1 < enough) {
+            const std::size_t middle = tooFew + (enough - tooFew) / 2;
+            (isEnough(middle) ? enough : tooFew) = middle;
         }
+        const std::size_t dip = m_path.longestDip();
+        std::size_t first = enough > dip ? enough - dip : 0;
+        while (first < enough && !isEnough(first))
+            ++first;
+        return resultOf(first);
     }
-    return best;
-}
+
+private:
+    double saved(const PruningMask& mask) const { return m_savings.percentage(mask, m_budget.of); }
+    bool suffices(const PruningMask& mask) const { return saved(mask) >= m_budget.amount - slack; }
+
+    bool isEnough(std::size_t step) {
+        if (const auto bounds = m_path.savingsBounds(step)) {
+            if (suffices(bounds->least))
+                return true;
+            if (!suffices(bounds->most))
+                return false;
+        }
+        return suffices(resultOf(step).mask);
+    }
+
+    const PruneResult& resultOf(std::size_t step) {
+        if (!m_latest || m_latest->first != step) {
+            // How many results are needed is not known. Each gets half of what is left of the progress.
+            m_latest.emplace(step, m_path.after(step, m_progress.part(m_done, (m_done + 1) / 2)));
+            m_done = (m_done + 1) / 2;
+        }
+        return m_latest->second;
+    }
+
+    PrunePath& m_path;
+    const Budget& m_budget;
+    const Savings& m_savings;
+    const Progress& m_progress;
+    std::optional<std::pair<std::size_t, PruneResult>> m_latest; ///< a step and its result
+    double m_done = 0;
+};
 
 } // namespace
 
@@ -147,7 +185,7 @@ PruneResult spend(PrunePath& path, const Budget& budget, const Savings& savings,
     if (const auto all = path.everything(); all && savings.percentage(*all, budget.of) < budget.amount - slack)
         refuseShare(budget, savings.percentage(*all, budget.of));
     return path.measuresSteps() ? firstEnough(path, budget, savings, progress)
-                                : leastEnough(path, budget, savings, progress);
+                                : ShareSearch(path, budget, savings, progress).find();
 }
 
 } // namespace secateur

@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace secateur {
@@ -103,14 +104,6 @@ private:
     const PruningMask& m_base;
 };
 
-void checkBudget(const Budget& budget) {
-    const std::string text = exactly(budget.amount);
-    if (budget.isPercentage && !(budget.amount >= 0 && budget.amount <= 100))
-        throw UsageError(fmt::format("{}% is no share from 0 to 100 %", text), "--budget");
-    if (!budget.isPercentage && (!(budget.amount >= 0) || budget.amount != std::floor(budget.amount)))
-        throw UsageError(fmt::format("{} is no whole number of units; a share ends in %", text), "--budget");
-}
-
 /// Number of units in a budget. A small tolerance avoids losing a unit by rounding if a percentage is a whole number of
 /// units.
 double wanted(const Budget& budget, std::size_t units) {
@@ -118,15 +111,15 @@ double wanted(const Budget& budget, std::size_t units) {
     return budget.isPercentage ? std::floor(budget.amount * static_cast<double>(units) / 100 + slack) : budget.amount;
 }
 
-[[noreturn]] void refuse(const CutOrder& order, std::size_t units, std::size_t most, const std::string& where) {
-    const double asked = wanted(order.budget, units);
-    const double share = units > 0 ? 100 * static_cast<double>(most) / static_cast<double>(units) : 0;
+/// @param units name of the units, in the plural
+[[noreturn]] void refuse(const Budget& budget, std::string_view units, std::size_t all, std::size_t most,
+                         const std::string& where) {
+    const double share = all > 0 ? 100 * static_cast<double>(most) / static_cast<double>(all) : 0;
     const double percentage = std::floor(share * 100) / 100;
-    const bool isPercentage = order.budget.isPercentage;
-    throw BudgetTooLarge(fmt::format("{}{} of {} {}{} cannot be cut: at most {} can, or {}%", asked,
-                                     isPercentage ? fmt::format(" ({}%)", exactly(order.budget.amount)) : "", units,
-                                     plural(order.unit), where, most, percentage),
-                         {isPercentage ? percentage : static_cast<double>(most), isPercentage},
+    throw BudgetTooLarge(fmt::format("{}{} of {} {}{} cannot be cut: at most {} can, or {}%", wanted(budget, all),
+                                     budget.isPercentage ? fmt::format(" ({}%)", exactly(budget.amount)) : "", all,
+                                     units, where, most, percentage),
+                         {budget.isPercentage ? percentage : static_cast<double>(most), budget.isPercentage},
                          "The others are protected, cut already or have no value");
 }
 
@@ -150,7 +143,7 @@ std::vector<OrderedCut> lowestPerLayer(const ModelSpec& spec, const Candidates& 
             continue;
         const double count = wanted(order.budget, units);
         if (count > static_cast<double>(own.size()))
-            refuse(order, units, own.size(), fmt::format(" in layer {}", layer));
+            refuse(order.budget, plural(order.unit), units, own.size(), fmt::format(" in layer {}", layer));
         keepFirst(own, static_cast<std::size_t>(count), order.highestFirst);
         chosen.insert(chosen.end(), own.begin(), own.end());
     }
@@ -158,6 +151,22 @@ std::vector<OrderedCut> lowestPerLayer(const ModelSpec& spec, const Candidates& 
 }
 
 } // namespace
+
+void checkUnitBudget(const Budget& budget) {
+    const std::string text = exactly(budget.amount);
+    if (budget.isPercentage && !(budget.amount >= 0 && budget.amount <= 100))
+        throw UsageError(fmt::format("{}% is no share from 0 to 100 %", text), "--budget");
+    if (!budget.isPercentage && (!(budget.amount >= 0) || budget.amount != std::floor(budget.amount)))
+        throw UsageError(fmt::format("{} is no whole number of units; a share ends in %", text), "--budget");
+}
+
+std::size_t unitsFor(const Budget& budget, std::string_view units, std::size_t all, std::size_t most) {
+    checkUnitBudget(budget);
+    const double count = wanted(budget, all);
+    if (count > static_cast<double>(most))
+        refuse(budget, units, all, most, "");
+    return static_cast<std::size_t>(count);
+}
 
 std::size_t unitCount(const ModelSpec& spec, CutUnit unit) {
     const PruningMask dense(spec);
@@ -173,7 +182,7 @@ namespace {
 /// The units to cut, in no particular order.
 std::vector<OrderedCut> chosenUnits(const ModelSpec& spec, const Matrix& values, const CutOrder& order,
                                     const Protection& protection, const PruningMask& base) {
-    checkBudget(order.budget);
+    checkUnitBudget(order.budget);
     const Candidates candidates(spec, values, order, protection, base);
     if (order.perLayer)
         return lowestPerLayer(spec, candidates, order, base);
@@ -181,7 +190,7 @@ std::vector<OrderedCut> chosenUnits(const ModelSpec& spec, const Matrix& values,
     const std::size_t units = unitCount(spec, order.unit);
     const double count = wanted(order.budget, units);
     if (count > static_cast<double>(chosen.size()))
-        refuse(order, units, chosen.size(), "");
+        refuse(order.budget, plural(order.unit), units, chosen.size(), "");
     keepFirst(chosen, static_cast<std::size_t>(count), order.highestFirst);
     return chosen;
 }

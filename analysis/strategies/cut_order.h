@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
@@ -52,6 +53,10 @@ PruningMask cutLowest(const ModelSpec& spec, const Matrix& values, const CutOrde
 std::vector<OrderedCut> lowestUnits(const ModelSpec& spec, const Matrix& values, const CutOrder& order,
                                     const Protection& protection, const PruningMask& base);
 
+/// Checks the amount of a budget in units. @throws UsageError for a count that is negative or not whole, or a percentage
+/// outside 0 to 100
+void checkUnitBudget(const Budget& budget);
+
 /// Number of units that can be cut: not protected, not cut yet, and with a value.
 std::size_t cuttable(const ModelSpec& spec, const Matrix& values, CutUnit unit, const Protection& protection,
                      const PruningMask& base);
@@ -67,6 +72,12 @@ Matrix roundedScores(Matrix values);
 /// `order` is ignored.
 PruningMask cutWithin(const ModelSpec& spec, const Matrix& values, const CutOrder& order, double bound,
                       const Protection& protection, const PruningMask& base);
+
+/// Number of units in a budget of BudgetOf::own. A percentage is rounded down.
+/// @param units their name in the plural, for messages @param all number of units of which a percentage is taken
+/// @param most number of units that can be cut
+/// @throws UsageError as cutLowest(); BudgetTooLarge
+std::size_t unitsFor(const Budget& budget, std::string_view units, std::size_t all, std::size_t most);
 
 /// Number of units that `after` cuts and `before` keeps. Layers that share their weights count once.
 std::size_t newlyCut(const ModelSpec& spec, CutUnit unit, const PruningMask& before, const PruningMask& after);

@@ -9,6 +9,7 @@
 #include "analysis/running/runner.h"
 #include "analysis/running/stream_cache.h"
 #include "analysis/strategies/prune.h"
+#include "analysis/strategies/step_progress.h"
 
 #include <ATen/ATen.h>
 
@@ -196,15 +197,6 @@ std::size_t headsOf(const ModelSpec& spec, const Budget& budget, const Protectio
                     const PruningMask& base) {
     const CutOrder order{CutUnit::head, false, budget, false};
     return lowestUnits(spec, randomValues(spec, CutUnit::head, 0), order, protection, base).size();
-}
-
-/// The Progress of one step, as a part of the progress of all steps. Reports state the number of the step.
-Progress stepProgress(const Progress& all, std::size_t step, std::size_t steps) {
-    const auto share = [&](std::size_t done) { return static_cast<double>(done) / static_cast<double>(steps + 1); };
-    return Progress(
-        [own = all.part(share(step), share(step + 1)), step, steps](double fraction, std::string_view text) {
-            own.report(fraction, fmt::format("step {} of {}, {}", std::min(step + 1, steps), steps, text));
-        });
 }
 
 class GreedyPath : public PrunePath {

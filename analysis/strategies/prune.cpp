@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -45,7 +47,7 @@ MetricResult PruneContext::measure(const MetricRequest& metric, const Progress& 
 
 PruneContext contextOf(const Model& model, const PruneRequest& request, const PruneInputs& inputs) {
     const StrategyInfo& strategy = *request.strategy.info;
-    if (strategy.readsText && !inputs.text)
+    if (request.strategy.readsText() && !inputs.text)
         throw Error("needs a calibration text", std::string(strategy.id));
     const ModelSpec& spec = model.spec();
     Protection protection = Protection::parse(request.protect, spec);
@@ -82,14 +84,20 @@ std::pair<std::string, std::string> wordsFor(const std::string& measure) {
 } // namespace
 
 std::string sentence(const PruneHistory& history) {
-    std::uint64_t heads = 0;
+    std::map<CutUnit, std::uint64_t> counts;
+    if (history.steps == 0)
+        counts[history.cuts.empty() ? CutUnit::head : history.cuts.front().unit] = 0;
     double value = history.before;
     for (const HistoricCut& cut : history.cuts) {
-        heads += cut.step <= history.steps ? 1 : 0;
+        if (cut.step <= history.steps)
+            ++counts[cut.unit];
         value = cut.step == history.steps ? cut.value : value;
     }
+    std::vector<std::string> units;
+    for (const auto& [unit, count] : counts)
+        units.push_back(counted(count, plural(unit).substr(0, plural(unit).size() - 1)));
     const auto [what, unit] = wordsFor(history.measure);
-    std::string text = fmt::format("{} in {}: {} {} -> {}{}", counted(heads, "head"),
+    std::string text = fmt::format("{} in {}: {} {} -> {}{}", join(units, ", "),
                                    counted(static_cast<std::uint64_t>(history.steps), "step"), what,
                                    significant(history.before), significant(value), unit);
     const int behind = (history.cuts.empty() ? 0 : history.cuts.back().step) - history.steps;
@@ -109,7 +117,7 @@ MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base
     if (request.base && !request.base->keepsAll())
         provenance.options.emplace("base", base);
     provenance.budget = request.budget;
-    if (request.strategy.info->needsSeed)
+    if (request.strategy.needsSeed())
         provenance.seed = static_cast<std::int64_t>(request.seed);
     provenance.created = utcNow();
     provenance.secateur = SECATEUR_VERSION;
@@ -120,6 +128,8 @@ MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base
     MaskProvenance provenance = provenanceOf(request, base);
     provenance.history = result.history;
     provenance.order = result.order;
+    provenance.notes = result.notes;
+    provenance.alphaCurves = result.alphaCurves;
     const std::optional<MeasuredData>& data = result.metric ? result.metric->data : result.data;
     if (!data)
         return provenance;

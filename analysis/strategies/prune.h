@@ -40,6 +40,8 @@ struct PruneResult {
     std::string textDigest = {};              ///< digest of that text
     std::vector<std::string> warnings = {};
     std::vector<OrderedCut> order = {}; ///< the cuts of a ranking strategy, first cut first
+    std::vector<std::string> notes = {}; ///< sentences about choices that the strategy made, for the provenance
+    std::vector<AlphaCurve> alphaCurves = {}; ///< of a strategy that searches the factors of bypasses
 };
 
 /// Measures a metric on the dense model.
@@ -60,6 +62,8 @@ struct CalibrationText {
 struct PruneInputs {
     MeasureMetric measure = {};               ///< empty = only weight metrics can be measured
     std::optional<CalibrationText> text = {}; ///< used by strategies with StrategyInfo::readsText
+    /// The text of the option `corpus`, on which a strategy makes choices that must not use `text`.
+    std::optional<CalibrationText> corpus = {};
 };
 
 /// The argument of StrategyInfo::begin(). It must outlive the path.
@@ -79,6 +83,12 @@ struct PruneContext {
     MetricResult measure(const MetricRequest& metric, const Progress& progress) const;
 };
 
+/// Two masks whose savings are the least and the most that a mask can save. They may be equal.
+struct SavingsBounds {
+    PruningMask least;
+    PruningMask most;
+};
+
 /// The masks of a strategy for one model and one text, from no cut to all cuts that the strategy can make. What a
 /// larger and a smaller budget have in common is measured once.
 class PrunePath {
@@ -96,6 +106,10 @@ public:
     virtual bool measuresSteps() const { return false; }
     /// The mask after all steps, if it is known without measuring.
     virtual std::optional<PruningMask> everything() const { return std::nullopt; }
+    /// Bounds of the savings of after(steps), if they are known without measuring.
+    virtual std::optional<SavingsBounds> savingsBounds(std::size_t /*steps*/) const { return std::nullopt; }
+    /// The largest number of steps during which savings can stay below those of an earlier step.
+    virtual std::size_t longestDip() const { return 0; }
 };
 
 /// The context of a request. @throws UsageError as Protection::parse(); Error if a text is missing

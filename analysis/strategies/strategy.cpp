@@ -3,9 +3,15 @@
 #include "analysis/base/known_ids.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/strategies/amp.h"
+#include "analysis/strategies/flap.h"
 #include "analysis/strategies/greedy_gnorm.h"
+#include "analysis/strategies/harp.h"
+#include "analysis/strategies/loss_greedy.h"
 #include "analysis/strategies/prune.h"
 #include "analysis/strategies/ranking_path.h"
+#include "analysis/strategies/structured_pruning.h"
+#include "analysis/strategies/two_stage.h"
 
 #include <fmt/format.h>
 
@@ -36,10 +42,41 @@ constexpr OptionInfo rules{
     "rules", "text", "none",
     "paper = add the protection of the strategy's paper (see the manual); none = only --protect protects"};
 
+constexpr OptionInfo components{"components", "text", "both",
+                                "what to cut: both = heads and neurons; heads; mlp = neurons"};
+constexpr OptionInfo ampOrder{
+    "order", "text", "standard",
+    "which units go: standard = smallest scores first; reversed = largest first; random = drawn with --seed, the same "
+    "numbers in each layer (coherence check)"};
+constexpr OptionInfo rounding{
+    "rounding", "text", "code",
+    "how neurons make up for the rounding of heads: code = as the authors' code, one neuron for each head; exact = by "
+    "parameters"};
+
+constexpr std::array ampOptions{components, ampOrder, rounding, rules};
+constexpr std::array structuredOptions{components, reversed, rules};
+constexpr OptionInfo screenLosses{"screen", "bool", "true",
+                            "predict the losses and measure only those that may be the lowest, where that costs less"};
+constexpr OptionInfo unitsToCut{"units", "text", "heads",
+                           "kinds of units to cut: heads, attention, mlps, blocks, separated by /"};
+
 constexpr std::array randomOptions{perLayer};
 constexpr std::array chosenMetricOptions{metric, perLayer, reversed};
 constexpr std::array rankingOptions{perLayer, reversed, rules};
 constexpr std::array greedyOptions{perStep, reversed, rules, stop};
+constexpr std::array lossGreedyOptions{screenLosses, unitsToCut};
+constexpr std::array harpOptions{
+    OptionInfo{"alpha", "text", "search",
+               "factor of each bypass: search = the one of 0, 0.1, ..., 1 with the lowest loss, layer by layer from the "
+               "highest down; fixed = `value` for all; list = `values`"},
+    OptionInfo{"corpus", "text", "", "file on which alpha is searched; empty = the last quarter of the text"},
+    OptionInfo{"metric", "text", "", "with position=by_metric: id of the metric of layers"},
+    OptionInfo{"mlp", "text", "none", "strategy that also cuts MLP neurons, before the search; none = no neurons"},
+    OptionInfo{"mlp_ratio", "number", "0.0186", "share of the neurons that this strategy cuts"},
+    OptionInfo{"position", "text", "top",
+               "layers to bypass: top, middle, bottom, or by_metric = those that `metric` cuts first"},
+    OptionInfo{"value", "number", "0.2", "with alpha=fixed: the factor"},
+    OptionInfo{"values", "text", "", "with alpha=list: the factors, last layer first, separated by /"}};
 
 constexpr StrategyInfo randomStrategy(std::string_view id, std::string_view summary, std::string_view removes,
                                       std::string_view budget, CutUnit unit) {
@@ -102,6 +139,71 @@ constexpr StrategyInfo positionalStrategy(std::string_view id, std::string_view 
             .unit = CutUnit::block};
 }
 
+constexpr std::string_view flapRepository = "An et al. 2024 (FLAP's repository); baseline of the BOS-sink paper";
+constexpr std::string_view structuredBudget =
+    "heads of the widest layer (neurons with components=mlp), and the same share in every layer; per cent of the heads "
+    "and neurons of each layer";
+
+constexpr StrategyInfo ampStrategy{
+    .id = "amp",
+    .summary = "Heads and neurons with the smallest activations, the same numbers in every layer",
+    .removes = "heads and neurons",
+    .budget = "layer equivalents: mean parameters of a layer; per cent of all parameters of the model",
+    .source = "AMP paper",
+    .begin = beginAmp,
+    .end = CutEnd::lowest,
+    .options = ampOptions,
+    .check = checkAmpOptions,
+    .headMetric = "amp_head",
+    .neuronMetric = "amp_neuron",
+    .usesSeed = drawsAmpOrder};
+
+constexpr StrategyInfo magnitudeStrategy{
+    .id = "mag_sp",
+    .summary = "Heads and neurons with the smallest columns of output and down projection, a share of each layer",
+    .removes = "heads and neurons",
+    .budget = structuredBudget,
+    .source = flapRepository,
+    .begin = beginMagnitude,
+    .end = CutEnd::lowest,
+    .options = structuredOptions,
+    .paperProtects = "first_last",
+    .check = checkStructuredOptions,
+    .headMetric = "mag_sp_head",
+    .neuronMetric = "mag_sp_neuron"};
+
+constexpr StrategyInfo wandaStrategy{
+    .id = "wanda_sp",
+    .summary = "Heads and neurons with the smallest Wanda scores, a share of each layer, each layer scored behind the "
+               "cuts below it",
+    .removes = "heads and neurons",
+    .budget = structuredBudget,
+    .source = flapRepository,
+    .begin = beginWanda,
+    .end = CutEnd::lowest,
+    .options = structuredOptions,
+    .readsText = true,
+    .passes = wandaPasses,
+    .paperProtects = "first_last",
+    .check = checkStructuredOptions,
+    .headMetric = "wanda_sp_head",
+    .neuronMetric = "wanda_sp_neuron"};
+
+constexpr StrategyInfo flapStrategy{
+    .id = "flap",
+    .summary = "Heads and neurons of all layers whose inputs fluctuate least, with biases that make up for their means",
+    .removes = "heads and neurons",
+    .budget = "weighted units: 1 for a neuron, for a head its parameters in neurons; per cent of all weighted units",
+    .source = "An et al. 2024 (FLAP)",
+    .begin = beginFlap,
+    .end = CutEnd::lowest,
+    .options = structuredOptions,
+    .readsText = true,
+    .passes = flapPasses,
+    .check = checkFlapOptions,
+    .headMetric = "flap_head",
+    .neuronMetric = "flap_neuron"};
+
 constexpr std::array strategies{
     rankingStrategy("gate_norm", "Attention sublayers with the smallest gate-norm, the norm of W_qᵀ W_k",
                     "attention sublayers", attentionBudget, "Gate-Norm paper", "gate_norm"),
@@ -126,6 +228,39 @@ constexpr std::array strategies{
     greedyStrategy("gnorm_inverse",
                    "Heads with the largest gradient norm, measured again after each step: the control for gnorm_greedy",
                    CutEnd::highest),
+    ampStrategy,
+    magnitudeStrategy,
+    wandaStrategy,
+    flapStrategy,
+    StrategyInfo{.id = "harp",
+                 .summary = "Queries and keys of the last layers, replaced by a bypass with a searched factor",
+                 .removes = "queries and keys of attention sublayers; the whole sublayer where the factor is 0",
+                 .budget = "attention sublayers; per cent of all in the model",
+                 .source = "HARP paper",
+                 .begin = beginHarp,
+                 .options = harpOptions,
+                 .readsText = true,
+                 .needsText = harpReadsText,
+                 .passes = harpPasses,
+                 .check = checkHarpOptions},
+    StrategyInfo{.id = "two_stage",
+                 .summary = "Neurons with the smallest activations, then attention sublayers greedily (2SSP)",
+                 .removes = "neurons and attention sublayers",
+                 .budget = "per cent of the parameters of attention and MLPs",
+                 .source = "Sandri et al. 2025 (2SSP)",
+                 .begin = beginTwoStage,
+                 .readsText = true,
+                 .passes = twoStagePasses},
+    StrategyInfo{.id = "loss_greedy",
+                 .summary = "Units whose removal leaves the lowest loss, measured again after each step",
+                 .removes = "heads, attention sublayers, MLPs or blocks",
+                 .budget = "units of these kinds; per cent of all in the model",
+                 .source = "greedy search on the measured loss",
+                 .begin = beginLossGreedy,
+                 .options = lossGreedyOptions,
+                 .readsText = true,
+                 .passes = lossGreedyPasses,
+                 .check = checkLossGreedyOptions},
     positionalStrategy("bottom_up", "Blocks from the second one upwards; the first and the last stay", CutEnd::lowest),
     positionalStrategy("top_down", "Blocks from the last but one downwards; the first and the last stay", CutEnd::highest),
     randomStrategy("random_head", "Heads drawn uniformly at random", "heads", "heads; per cent of all in the model",
@@ -204,7 +339,9 @@ std::string tableRow(const StrategyInfo& strategy) {
         options.push_back(fmt::format("those of `{}`", ranked->id));
     else if (strategy.needsMetricOption)
         options.emplace_back("those of the metric");
+    const MetricInfo* const ofUnits = findMetric(strategy.headMetric);
     const std::string needs = ranked                       ? std::string(name(ranked->needs))
+                              : ofUnits                    ? std::string(name(ofUnits->needs))
                               : strategy.needsMetricOption ? "as the metric"
                                                            : "";
     const std::string end =
@@ -268,6 +405,10 @@ std::string StrategyRequest::resultId() const {
 
 std::string StrategyRequest::option(std::string_view name) const {
     return optionValue(options, info->options, name);
+}
+
+bool StrategyRequest::needsSeed() const {
+    return info->needsSeed || (info->usesSeed && info->usesSeed(*this));
 }
 
 CutUnit StrategyRequest::unit() const {

@@ -44,6 +44,8 @@ struct StrategyInfo {
     bool needsMetricOption = false;           ///< whether it ranks by the metric that the option `metric` names
     bool needsSeed = false;                   ///< whether the mask depends on PruneRequest::seed
     bool readsText = false; ///< whether it measures on a calibration text by itself, not only through a metric
+    /// Of strategies with readsText, whether a request measures on the text; null = every request does.
+    bool (*needsText)(const StrategyRequest& request) = nullptr;
     /// Cost of a strategy with readsText, in forward passes over the text. @throws BudgetTooLarge
     double (*passes)(const ModelSpec& spec, const PruneRequest& request) = nullptr;
     /// For strategies that measure a metric again after each step: number of steps for the request's budget; at most
@@ -52,6 +54,11 @@ struct StrategyInfo {
     std::string_view paperProtects = "none"; ///< protection that rules=paper adds, as text for Protection::parse()
     /// Checks options beyond their types. @throws UsageError
     void (*check)(const StrategyRequest& request) = nullptr;
+    /// Metrics by which a strategy ranks both heads and neurons; empty = none.
+    std::string_view headMetric = {};
+    std::string_view neuronMetric = {};
+    /// For strategies that use PruneRequest::seed with some options only.
+    bool (*usesSeed)(const StrategyRequest& request) = nullptr;
 };
 
 /// All strategies, in the order in which lists show them. resources/manual/strategies.md defines them.
@@ -80,6 +87,10 @@ struct StrategyRequest {
     /// Value of one of the strategy's own options, or its default.
     std::string option(std::string_view name) const;
     bool flag(std::string_view name) const { return option(name) == "true"; }
+    /// Whether the mask depends on PruneRequest::seed.
+    bool needsSeed() const;
+    /// Whether the strategy measures on a calibration text by itself.
+    bool readsText() const { return info->readsText && (!info->needsText || info->needsText(*this)); }
     CutUnit unit() const;
     /// Whether the units with the highest values are cut first. StrategyInfo::end says so; reversed=true inverts it.
     bool highestFirst() const;

@@ -187,6 +187,13 @@ std::vector<MetricDifference> writtenDifferences(const TaskRun& first, const Tas
 
 } // namespace
 
+bool isSameChoice(const TaskRules& a, const TaskRules& b) {
+    const bool hasSameShots = a.shots.count == b.shots.count && a.shots.choice == b.shots.choice &&
+                              (a.shots.choice == ShotChoice::first || a.shots.seed == b.shots.seed);
+    return hasSameShots && a.limit == b.limit && (a.limit == 0 || a.seed == b.seed) && a.tokens.bos == b.tokens.bos &&
+           a.tokens.mostInputs == b.tokens.mostInputs;
+}
+
 std::vector<std::size_t> chosenQuestions(std::size_t count, const TaskRules& rules) {
     std::vector<std::size_t> chosen = shuffledOrder(count, rules.seed);
     if (rules.limit > 0 && rules.limit < count)

@@ -101,6 +101,9 @@ struct TaskRules {
     std::int64_t batchTokens = 4096;
 };
 
+/// Whether two sets of rules give the same questions and prompts. The size of batches is ignored.
+bool isSameChoice(const TaskRules& a, const TaskRules& b);
+
 /// A generated answer to a prompt.
 struct WrittenAnswer {
     std::size_t line = 0;

@@ -107,6 +107,7 @@ void addExport(CLI::App& program, Console& console);
 void addMask(CLI::App& program, Console& console);
 void addPrune(CLI::App& program, Console& console);
 void addSession(CLI::App& program, Console& console);
+void addSweep(CLI::App& program, Console& console);
 
 /// Prints a mask's cuts layer by layer, its savings, and the KV groups that cannot be removed because only some of
 /// their heads are cut.

@@ -1,6 +1,7 @@
 #include "analysis/base/text.h"
 #include "analysis/session/session.h"
 #include "app/cli/cli_common.h"
+#include "app/cli/sweep_output.h"
 #include "backends/engine/open_model.h"
 #include "backends/json/result_json.h"
 #include "backends/session/session_hdf5.h"
@@ -282,6 +283,20 @@ void showVerb(const SessionArguments& arguments, const Console& console) {
     printResults(session);
     printMasks(session);
     printEvaluations(session);
+    for (const Curves& curves : session.curves) {
+        print("\n");
+        printCurves(curves);
+        printNotes(curves.warnings);
+    }
+}
+
+/// Number of points of all curves.
+std::size_t pointsOf(const Session& session) {
+    std::size_t points = 0;
+    for (const Curves& curves : session.curves)
+        for (const Curve& curve : curves.curves)
+            points += curve.points.size();
+    return points;
 }
 
 void mergeVerb(const SessionArguments& arguments, const Console& console) {
@@ -295,8 +310,9 @@ void mergeVerb(const SessionArguments& arguments, const Console& console) {
     if (console.json)
         printJson(sessionJson(made));
     else
-        print("{}: {}, {}, {}\n", arguments.out, counted(made.results.size(), "measurement"),
-              counted(made.masks.size(), "mask"), counted(made.evaluations.size(), "evaluation"));
+        print("{}: {}, {}, {}, {}\n", arguments.out, counted(made.results.size(), "measurement"),
+              counted(made.masks.size(), "mask"), counted(made.evaluations.size(), "evaluation"),
+              counted(pointsOf(made), "point"));
 }
 
 } // namespace
@@ -315,7 +331,7 @@ void addSession(CLI::App& program, Console& console) {
 
     auto merged = std::make_shared<SessionArguments>();
     CLI::App* merge = verb->add_subcommand(
-        "merge", "Join the metrics, masks and evaluations of one model. A repeated measurement is taken from the later "
+        "merge", "Join the metrics, masks, evaluations and curves of one model. A repeated measurement is taken from the later "
                  "file, a stopped evaluation from the file where it came further, the window's state from the first");
     merge->add_option("SESSION", merged->paths, "Sessions .h5")->required()->expected(1, 1000);
     merge->add_option("--out", merged->out, "Session .h5 to write, or to add to")->required()->option_text("FILE");

@@ -1,4 +1,5 @@
 #include "analysis/base/text.h"
+#include "analysis/campaigns/presets.h"
 #include "analysis/figures/figure_table.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/strategies/strategy.h"
@@ -77,6 +78,17 @@ std::vector<ListItem> tasks() {
     return items;
 }
 
+std::vector<ListItem> presets() {
+    std::vector<ListItem> items;
+    for (const SweepPreset& row : allPresets())
+        items.push_back({std::string(row.id),
+                         std::string(row.summary),
+                         std::string(row.source),
+                         {},
+                         {{"quick", std::string(row.quick.series)}, {"paper", std::string(row.paper.series)}}});
+    return items;
+}
+
 struct Kind {
     const char* name;
     std::vector<ListItem> (*items)();
@@ -84,7 +96,8 @@ struct Kind {
 
 constexpr std::array kinds{
     Kind{"metrics", metrics}, Kind{"strategies", strategies}, Kind{"architectures", architectures},
-    Kind{"formats", formats}, Kind{"figures", figures},       Kind{"tasks", tasks}};
+    Kind{"formats", formats}, Kind{"figures", figures},       Kind{"tasks", tasks},
+    Kind{"presets", presets}};
 
 void printItems(const std::vector<ListItem>& items) {
     Rows<2> rows;

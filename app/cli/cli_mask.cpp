@@ -54,8 +54,12 @@ ReadMasks readAll(const MaskArguments& arguments, const Console& console) {
         return masks;
     }
     masks.card.spec = readMaskedModel(arguments.files.front());
-    for (const std::string& file : arguments.files)
-        masks.records.push_back(std::move(readMask(file, masks.spec(), {}).record));
+    for (const std::string& file : arguments.files) {
+        MaskReading reading = readMask(file, masks.spec(), {});
+        for (const std::string& warning : reading.warnings)
+            masks.warnings.push_back(file + ": " + warning);
+        masks.records.push_back(std::move(reading.record));
+    }
     if (masks.spec().architecture == "albert")
         masks.warnings.emplace_back("layers that share their weights are known with --model only: of these, each cut "
                                     "is counted once");
@@ -97,7 +101,25 @@ void tell(const ReadMasks& masks, const PruningMask& mask, const std::string& pa
     printNotes(masks.warnings);
 }
 
+/// Warns of layers whose compensation in an input mask is not that of the result.
+void warnOfDroppedCompensation(ReadMasks& masks, const PruningMask& result) {
+    std::vector<std::string> layers;
+    for (int layer = 0; layer < result.layerCount(); ++layer) {
+        const auto isDropped = [&](const MaskRecord& record) {
+            const LayerMask& own = record.mask.layer(layer);
+            return own.compensation && compensationOf(own) != compensationOf(result.layer(layer));
+        };
+        if (std::ranges::any_of(masks.records, isDropped))
+            layers.push_back(std::to_string(layer));
+    }
+    if (!layers.empty())
+        masks.warnings.push_back(
+            fmt::format("compensation of layer{} {} is left out, because it was fitted to other cuts",
+                        layers.size() == 1 ? "" : "s", join(layers, ", ")));
+}
+
 void write(ReadMasks& masks, const PruningMask& mask, const std::string& note, const MaskArguments& arguments) {
+    warnOfDroppedCompensation(masks, mask);
     const MaskRecord record = recordOf(masks, mask, note);
     if (arguments.out.empty())
         return;

@@ -6,7 +6,7 @@
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
 #include "backends/base/atomic_file.h"
-#include "backends/json/result_json.h"
+#include "backends/json/figure_json.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/sequence_text.h"

@@ -62,12 +62,17 @@ PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest
         return std::move(results.front());
     };
     SequenceText text;
-    const bool needsText = request.strategy.info->readsText;
+    const bool needsText = request.strategy.readsText();
     if (needsText) {
         text = textFor(*model, request, options, console, progress.part(0, 0));
         inputs.text = calibrationText(text, options.batchTokens);
     }
+    const auto corpus = readCorpus(*model, request.strategy, options.text, progress.part(0, 0));
+    if (corpus)
+        inputs.corpus = calibrationText(*corpus, options.batchTokens);
     PruneResult result = prune(*model, request, inputs, needsText ? withTimeLeft(progress, console) : progress);
+    if (corpus)
+        warnings.insert(warnings.end(), corpus->warnings.begin(), corpus->warnings.end());
     for (const std::vector<std::string>* more : {&text.warnings, &warnings})
         result.warnings.insert(result.warnings.end(), more->begin(), more->end());
     if (result.metric)

@@ -9,6 +9,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
 
 namespace secateur::cli {
 
@@ -32,6 +35,27 @@ void checkOptions(const TaskOptions& options) {
         throw UsageError("requires --shots, the number of examples", "--draw-shots");
     if (!options.format.empty())
         taskFormat(options.format);
+}
+
+/// Reads FILE[:format=ID][:shots=N]. A file with such a name is taken as it is. @throws UsageError
+void readPath(TaskRequest& request, const std::string& text) {
+    request.path = text;
+    while (!std::filesystem::exists(request.path)) {
+        const std::size_t colon = request.path.rfind(':');
+        const std::string key = colon == std::string::npos ? "" : request.path.substr(colon + 1);
+        if (key.starts_with("format=")) {
+            request.format = key.substr(7);
+            taskFormat(request.format);
+        } else if (key.starts_with("shots=")) {
+            const char* const end = key.data() + key.size();
+            const auto [last, failure] = std::from_chars(key.data() + 6, end, request.shots);
+            if (failure != std::errc() || last != end || request.shots > 1000)
+                throw UsageError(fmt::format("{} is no number from 0 to 1000", key), "--task");
+        } else {
+            return; // reading it says what is wrong
+        }
+        request.path.resize(colon);
+    }
 }
 
 /// The cells of a metric's column: the run alone, or reference, run, their difference and the changed answers.
@@ -77,9 +101,11 @@ void printSubjects(const TaskEvaluation& task) {
 } // namespace
 
 void addTaskOptions(CLI::App& verb, TaskOptions& options) {
-    CLI::Option* task = verb.add_option("--task", options.paths, "Task file, one JSON object per line; may be repeated")
-                            ->option_text("FILE")
-                            ->allow_extra_args(false);
+    CLI::Option* task =
+        verb.add_option("--task", options.paths,
+                        "Task file, one JSON object per line, with keys :format=ID and :shots=N; may be repeated")
+            ->option_text("FILE[:key=value]...")
+            ->allow_extra_args(false);
     verb.add_option("--format", options.format,
                     "Format of the task files, an id of `list tasks` [found by the fields of the first row]")
         ->option_text("ID")
@@ -116,7 +142,7 @@ std::vector<AskedTask> readTasks(const TaskOptions& options, std::optional<BosMo
     checkOptions(options);
     for (const std::string& path : options.paths) {
         TaskRequest request = options;
-        request.path = path;
+        readPath(request, path);
         request.bos = taskBosRule(bos);
         request.batchTokens = batchTokens;
         tasks.push_back(readAskedTask(request, progress));

@@ -96,6 +96,7 @@ void build(CLI::App& program, cli::Console& console) {
     cli::addAblate(program, console);
     cli::addPrune(program, console);
     cli::addEvaluate(program, console);
+    cli::addSweep(program, console);
     cli::addMask(program, console);
     cli::addGenerate(program, console);
     cli::addExport(program, console);

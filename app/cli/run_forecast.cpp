@@ -112,20 +112,6 @@ void RunForecast::say() const {
     m_console.announce(m_seconds, bound + text);
 }
 
-RunSize sizeOf(const ScoredText& text) {
-    RunSize size = sizeOf(text.windows);
-    for (std::size_t i = 0; i < text.windows.sequences.size(); ++i)
-        size.read += std::ssize(text.windows.sequences[i].ids) - static_cast<std::int64_t>(text.firstScored[i]);
-    return size;
-}
-
-RunSize sizeOf(const SequenceSet& set) {
-    RunSize size{set.tokens, 1, 0};
-    for (const TokenSequence& sequence : set.sequences)
-        size.positions = std::max(size.positions, static_cast<int>(sequence.ids.size()));
-    return size;
-}
-
 RunSize predictedSizeOf(const SequenceSet& set, const ModelSpec& spec) {
     RunSize size = sizeOf(set);
     if (spec.family == Family::decoder)

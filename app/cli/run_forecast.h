@@ -55,16 +55,6 @@ private:
     std::vector<std::string> m_parts;
 };
 
-/// Upper bound of the duration of a pass with all forward metrics, divided by that of a plain forward pass.
-inline constexpr double measuringFactor = 1.5;
-/// Durations of the forward pass for gradients and of each backward pass, divided by that of a plain forward pass.
-inline constexpr double upFactor = 1;
-inline constexpr double backwardFactor = 3;
-
-/// The work of one pass over a scored text, with logits at the scored positions.
-RunSize sizeOf(const ScoredText& text);
-/// The work of one pass over sequences, without logits.
-RunSize sizeOf(const SequenceSet& set);
 /// The work of one pass over sequences. For decoders, with logits at every position except the last of each sequence.
 RunSize predictedSizeOf(const SequenceSet& set, const ModelSpec& spec);
 

@@ -12,6 +12,7 @@
 #include "backends/session/session_hdf5.h"
 #include "backends/text/measure_on_text.h"
 #include "backends/text/sequence_text.h"
+#include "backends/text/sweep_texts.h"
 #include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
 
@@ -21,6 +22,28 @@
 #include <utility>
 
 namespace secateur {
+
+namespace {
+
+SweepInputs readSweep(const Model& model, const SweepSetup& setup, const Progress& progress) {
+    SweepTextRequest request;
+    request.calibration.path = setup.text;
+    request.calibration.rules.mostTokens = setup.tokens;
+    if (!setup.score.empty())
+        request.score = setup.score;
+    request.scored.mostTokens = setup.scoreTokens;
+    SweepInputs inputs = readSweepTexts(model, request, progress);
+    inputs.streamBytes = availableMemory() / 4;
+    for (const std::string& path : setup.tasks) {
+        inputs.tasks.push_back(readAskedTask({.path = path}, progress));
+        nameClasses(inputs.tasks.back(), model.card());
+    }
+    if (!inputs.tasks.empty())
+        inputs.tokenizer = openTokenizer(model.card());
+    return inputs;
+}
+
+} // namespace
 
 Services windowServices() {
     Services services;
@@ -58,6 +81,7 @@ Services windowServices() {
         nameClasses(asked, model.card());
         return asked;
     };
+    services.readSweep = readSweep;
     services.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
     services.stayTogether = stayTogether;
     services.availableMemory = availableMemory;

@@ -209,6 +209,19 @@ std::optional<std::vector<std::int64_t>> JsonObject::sizes(const std::string& ke
     return sizes;
 }
 
+std::optional<std::vector<double>> JsonObject::numbers(const std::string& key) const {
+    const Json* value = valueAt(*m_value->node, key);
+    if (!value)
+        return std::nullopt;
+    const auto isValid = [](const Json& element) { return element.is_number() || element.is_null(); };
+    if (!value->is_array() || !std::ranges::all_of(*value, isValid))
+        refuse(key, "expected a list of numbers, found " + shown(*value));
+    std::vector<double> numbers;
+    for (const Json& element : *value)
+        numbers.push_back(element.is_null() ? std::numeric_limits<double>::quiet_NaN() : element.get<double>());
+    return numbers;
+}
+
 std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> JsonObject::ranges(const std::string& key) const {
     const Json* value = valueAt(*m_value->node, key);
     if (!value)

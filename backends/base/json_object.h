@@ -42,6 +42,8 @@ public:
     std::optional<JsonObject> object(const std::string& key) const;
     /// A list of whole numbers, each at least 0.
     std::optional<std::vector<std::int64_t>> sizes(const std::string& key) const;
+    /// A list of numbers; null stands for NaN.
+    std::optional<std::vector<double>> numbers(const std::string& key) const;
     /// A list of whole numbers, each at least 0, and ranges: [[0, 31], 77] is 0 to 31 and 77. Each range has first <=
     /// last.
     std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>> ranges(const std::string& key) const;

@@ -95,6 +95,11 @@ void append(std::string& key, const std::vector<bool>& flags) {
     key += static_cast<char>(bits);
 }
 
+void append(std::string& key, const std::vector<float>& values) {
+    key += fmt::format("{} ", values.size());
+    key.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+}
+
 /// The key of a layer's weights under a mask. @param layer index in the file, which layers that share weights have in
 /// common
 std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion) {
@@ -103,6 +108,9 @@ std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion
                                   mask.mlp, mask.block);
     append(key, mask.heads);
     append(key, mask.neurons);
+    if (const LayerCompensation& own = compensationOf(mask); !own.empty())
+        for (const auto* values : {&own.headScale, &own.neuronScale, &own.attentionBias, &own.mlpBias})
+            append(key, *values);
     return key;
 }
 

@@ -132,11 +132,13 @@ public:
         if (!variant.block || m_input.layer.dropped)
             return m_x;
         const at::Tensor update = updateUnder(variant);
-        if (variant.mlp == m_mask.mlp && variant.neurons == m_mask.neurons)
+        if (haveEqualMlp(variant, m_mask))
             return withOwnMlp(update);
         LayerMask tail = m_mask;
         tail.mlp = variant.mlp;
         tail.neurons = variant.neurons;
+        tail.compensation =
+            joinedCompensation(compensationOf(m_mask).ofAttention(), compensationOf(variant).ofMlp());
         const auto layer = m_plan.layer(m_index, tail);
         const AttentionInput input = inputOf(*layer);
         return LayerPass(m_math, input, m_noObserver).afterAttention(m_x, update, m_attentionInput);
@@ -160,21 +162,23 @@ private:
     at::Tensor updateUnder(const LayerMask& variant) {
         if (variant.attention == AttentionCut::drop || !m_update.defined())
             return {};
-        if (variant.attention != m_mask.attention || variant.alpha != m_mask.alpha ||
-            m_input.layer.spec.attention != AttentionKind::full)
-            return variant.attention == m_mask.attention && variant.heads == m_mask.heads
-                       ? m_update
-                       : updateOfVariantLayer(variant);
-        return variant.heads == m_mask.heads ? m_update : withoutHeads(variant);
+        if (haveEqualAttention(variant, m_mask))
+            return m_update;
+        const bool cutsOnlyHeads = variant.attention == m_mask.attention && variant.alpha == m_mask.alpha &&
+                                   compensationOf(variant).ofAttention() == compensationOf(m_mask).ofAttention();
+        return cutsOnlyHeads && m_input.layer.spec.attention == AttentionKind::full ? withoutHeads(variant)
+                                                                                    : updateOfVariantLayer(variant);
     }
 
-    /// The attention update of a variant whose attention cut or alpha differs from the plan's. Also used for other
-    /// heads if the layer's attention is not full attention.
+    /// The attention update of a variant whose attention cut, alpha or compensation differs from the plan's. Also used
+    /// for other heads if the layer's attention is not full attention.
     at::Tensor updateOfVariantLayer(const LayerMask& variant) const {
         LayerMask attention = m_mask;
         attention.attention = variant.attention;
         attention.alpha = variant.alpha;
         attention.heads = variant.heads;
+        attention.compensation =
+            joinedCompensation(compensationOf(variant).ofAttention(), compensationOf(m_mask).ofMlp());
         const auto layer = m_plan.layer(m_index, attention);
         if (layer->spec.attention == AttentionKind::none)
             return {};
@@ -206,7 +210,7 @@ private:
         for (const std::int64_t head : heads)
             inModel.push_back(m_input.layer.keptHeads[static_cast<std::size_t>(head)]);
         if (!m_outputWeight.defined())
-            m_outputWeight = m_plan.outputWeight(m_index);
+            m_outputWeight = scaledOutputWeight();
         Linear columns;
         columns.out = m_outputWeight.size(0);
         columns.in = static_cast<std::int64_t>(heads.size()) * m_input.layer.spec.headDim;
@@ -214,6 +218,17 @@ private:
         if (m_input.layer.output.packed && columns.in > 0)
             columns.packed = std::make_shared<PackedMatrix>(columns.weight);
         return m_math.linear(columns, chosen(m_context, heads));
+    }
+
+    /// The output projection of all heads, with the factors of the mask's compensation.
+    at::Tensor scaledOutputWeight() const {
+        const at::Tensor weight = m_plan.outputWeight(m_index);
+        const std::vector<float>& factors = compensationOf(m_mask).headScale;
+        if (factors.empty())
+            return weight;
+        const at::Tensor columns =
+            at::tensor(at::ArrayRef<float>(factors)).repeat_interleave(m_input.layer.spec.headDim);
+        return weight.to(at::kFloat) * columns.to(weight.device());
     }
 
     /// The columns that belong to some heads. @param all columns of all heads

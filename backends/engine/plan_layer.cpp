@@ -30,6 +30,7 @@ public:
     Linear linear(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& biases, double scale = 1);
 
     std::int64_t bytes() const { return m_bytes; }
+    const at::Device& device() const { return m_conversion.device; }
 
 private:
     at::ScalarType type() const;
@@ -127,11 +128,32 @@ at::Tensor headColumns(const at::Tensor& weight, int headDim, const Indices& hea
     return headRows(weight.t(), headDim, heads).t();
 }
 
+/// The columns of a projection multiplied by the factors of their heads or neurons. @param factors empty = all are 1
+/// @param columns indices of the heads or neurons whose columns `weight` has
+at::Tensor scaledColumns(const at::Tensor& weight, const std::vector<float>& factors, const Indices& columns) {
+    if (factors.empty() || columns.empty())
+        return weight;
+    std::vector<float> own;
+    for (const std::int64_t column : columns)
+        own.push_back(factors[static_cast<std::size_t>(column)]);
+    const std::int64_t width = weight.size(1) / std::ssize(columns);
+    return weight.to(at::kFloat) * at::tensor(own).repeat_interleave(width).to(weight.device());
+}
+
+/// A bias of a projection to which another one is added. @param bias undefined = 0 @param added empty = 0
+at::Tensor withAdded(const at::Tensor& bias, const std::vector<float>& added, const at::Device& device) {
+    if (added.empty())
+        return bias;
+    const at::Tensor own = at::tensor(added).to(device);
+    return bias.defined() ? bias + own : own;
+}
+
 class LayerBuilder {
 public:
     LayerBuilder(const Model& model, int layer, const LayerMask& mask, const Conversion& conversion)
         : m_spec(model.spec())
         , m_mask(mask)
+        , m_compensation(compensationOf(mask))
         , m_reader(model, layer, conversion) {
         m_made.spec = m_spec.layers[static_cast<std::size_t>(layer)];
     }
@@ -179,10 +201,16 @@ private:
         if (hasPostNorm)
             m_made.attentionPostNorm = m_reader.norm(attentionPostNorm, attentionPostNormBias, scale);
         if (spec.attention == AttentionKind::linear)
-            m_made.output =
-                m_reader.linear({m_reader.weight(output)}, {m_reader.vector(outputBias)}, hasPostNorm ? 1 : scale);
+            project(m_reader.weight(output), hasPostNorm ? 1 : scale);
         else
             heads(hasPostNorm ? 1 : scale);
+    }
+
+    /// Converts the output projection. @param scale factor of its weights and of the model's bias, but not of the bias
+    /// that the compensation adds
+    void project(const at::Tensor& weight, double scale) {
+        m_made.output = m_reader.linear({weight}, {m_reader.vector(WeightName::outputBias)}, scale);
+        m_made.output.bias = withAdded(m_made.output.bias, m_compensation.attentionBias, m_reader.device());
     }
 
     void heads(double scale) {
@@ -201,7 +229,8 @@ private:
         }
         m_made.groupBegin.push_back(static_cast<int>(m_made.keptHeads.size()));
         const int dim = spec.headDim;
-        at::Tensor out = headColumns(m_reader.weight(output), dim, queryHeads);
+        at::Tensor out =
+            scaledColumns(headColumns(m_reader.weight(output), dim, queryHeads), m_compensation.headScale, queryHeads);
         if (spec.attention == AttentionKind::valueOnly) {
             out = foldedOutput(out, kvHeads.size());
             m_made.projections = m_reader.linear({headRows(m_reader.weight(value), dim, kvHeads)},
@@ -215,7 +244,7 @@ private:
                 {headRows(m_reader.vector(queryBias), dim, queryHeads),
                  headRows(m_reader.vector(keyBias), dim, kvHeads), headRows(m_reader.vector(valueBias), dim, kvHeads)});
         }
-        m_made.output = m_reader.linear({out}, {m_reader.vector(outputBias)}, scale);
+        project(out, scale);
         spec.heads = static_cast<int>(queryHeads.size());
         spec.kvHeads = static_cast<int>(kvHeads.size());
     }
@@ -251,12 +280,15 @@ private:
             m_made.gateUp = m_reader.linear({rows(gate), rows(up)}, {entries(gateBias), entries(upBias)});
         else
             m_made.gateUp = m_reader.linear({rows(up)}, {entries(upBias)});
-        m_made.down = m_reader.linear({headColumns(m_reader.weight(down), 1, neurons)}, {m_reader.vector(downBias)});
+        const at::Tensor columns = headColumns(m_reader.weight(down), 1, neurons);
+        const at::Tensor bias = withAdded(m_reader.vector(downBias), m_compensation.mlpBias, m_reader.device());
+        m_made.down = m_reader.linear({scaledColumns(columns, m_compensation.neuronScale, neurons)}, {bias});
         spec.ffn = static_cast<int>(neurons.size());
     }
 
     const ModelSpec& m_spec;
     const LayerMask& m_mask;
+    const LayerCompensation& m_compensation;
     WeightReader m_reader;
     PlanLayer m_made;
 };

@@ -57,9 +57,9 @@ struct PlanLayer {
     Norm queryNorm;
     Norm keyNorm;
     Linear projections; ///< queries, keys and values concatenated; for valueOnly the values only
-    Linear output;      ///< multiplied by alpha, unless a sandwich norm follows
+    Linear output;      ///< multiplied by alpha, unless a sandwich norm follows; with the factors of the compensation
     Linear gateUp;      ///< gate and up concatenated, or up only
-    Linear down;
+    Linear down; ///< with the factors and the bias of the compensation
     std::int64_t bytes = 0;
 };
 

@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/known_ids.h"
 #include "analysis/base/text.h"
+#include "analysis/export/bias_room.h"
 #include "analysis/export/export_card.h"
 #include "analysis/running/runner.h"
 #include "backends/base/atomic_file.h"
@@ -10,6 +11,9 @@
 #include "backends/engine/open_model.h"
 #include "backends/export/companion_files.h"
 #include "backends/export/masked_files.h"
+#include "backends/export/relaid_files.h"
+#include "backends/session/compensation_link.h"
+#include "backends/session/mask_compensation.h"
 #include "backends/session/mask_json.h"
 
 #include <fmt/format.h>
@@ -94,6 +98,10 @@ namespace {
 
 constexpr const char* cardName = "README.md";
 constexpr const char* maskName = "model.mask.json";
+/// The compensation of the mask in a folder. Some programs read all files of a folder that end with .safetensors as
+/// weights of the model.
+constexpr const char* compensationName = "model.mask.compensation";
+constexpr const char* configName = "config.json";
 constexpr std::int64_t leastMemory = 1; ///< a budget so small that no layer stays in memory after its use
 
 double secondsSince(std::chrono::steady_clock::time_point begin) {
@@ -122,8 +130,9 @@ public:
         , m_request(request)
         , m_progress(progress)
         , m_card(source.card())
-        , m_layout(target.writer->layoutOf(source.spec(), request.record.mask))
-        , m_files(source.card(), request.record.mask) {
+        , m_sourceSpec(source.spec())
+        , m_layout(target.writer->layoutOf(source.spec(), request.record.mask, source.card().format))
+        , m_files(source.card(), m_layout.spec, request.record.mask) {
         m_card.fingerprint = source.fingerprint();
         m_result.target = m_target.id;
         m_result.layout = m_layout.id;
@@ -198,12 +207,22 @@ private:
             mask.emplace(maskPath, FileKind::mask);
         write([&](const std::string&) { return model.path(); });
         verify(model.path());
-        if (mask)
-            mask->write(maskJson(record()));
         card.write(cardText(fs::path(maskPath).filename().string(), {}));
+        const auto earlier = compensationLinkIn(maskPath);
+        std::optional<CompensationFile> compensation;
+        if (mask) {
+            compensation.emplace(maskPath, m_request.record.mask);
+            mask->write(maskJson(record(), compensation->name()));
+        }
         commitTogether(model, mask ? &*mask : nullptr, card, cardPath);
+        if (compensation) {
+            compensation->keep();
+            removeUnusedCompensations(maskPath, compensation->name(), earlier);
+        }
         for (const std::string& path : {m_request.path, maskPath, cardPath})
             addFile(path);
+        if (compensation && !compensation->name().empty())
+            addFile(compensation->path());
     }
 
     /// Commits model, mask and card, which cannot be renamed at once. A note takes the place of the card meanwhile, so
@@ -245,7 +264,9 @@ private:
             copyCompanions(folder, made);
         const fs::path opened(m_card.path);
         verify(fs::is_directory(opened) ? made.string() : (made / opened.filename()).string());
-        put(made / maskName, maskJson(record()));
+        put(made / maskName, maskJson(record(), compensationName));
+        if (m_request.record.mask.isCompensated())
+            put(made / compensationName, compensationBytes(m_request.record.mask));
         put(made / cardName, cardText(maskName, m_files.isGguf() ? "" : companionContent(folder.string(), cardName)));
         const std::vector<std::string> names = namesIn(made.string());
         aside.commit();
@@ -261,14 +282,25 @@ private:
     }
 
     void copyCompanions(const fs::path& folder, const fs::path& made) {
-        std::set<std::string> taken{cardName, maskName};
+        std::set<std::string> taken{cardName, maskName, compensationName};
         for (const std::string& name : m_files.names())
             taken.insert(fs::path(name).filename().string());
         const CompanionFiles companions = companionFiles(folder.string(), taken);
         for (const std::string& name : companions.copied)
-            put(made / name, companionContent(folder.string(), name));
+            put(made / name, companion(folder, name));
         m_result.leftOut = companions.leftOut;
         m_result.warnings.insert(m_result.warnings.end(), companions.warnings.begin(), companions.warnings.end());
+    }
+
+    /// The content of a file beside the weights. The configuration states the biases that the compensation adds.
+    std::string companion(const fs::path& folder, const std::string& name) const {
+        const std::string content = companionContent(folder.string(), name);
+        const auto adds = [&](bool LayerSpec::*bias) {
+            return std::ranges::any_of(m_layout.spec.layers, bias) && !std::ranges::any_of(m_sourceSpec.layers, bias);
+        };
+        const bool attention = adds(&LayerSpec::outputBias);
+        const bool mlp = adds(&LayerSpec::downBias);
+        return name == configName && (attention || mlp) ? configWithBiases(content, attention, mlp) : content;
     }
 
     void verify(const std::string& written) {
@@ -313,6 +345,7 @@ private:
     const ExportRequest& m_request;
     const Progress& m_progress;
     ModelCard m_card;
+    const ModelSpec& m_sourceSpec;
     ExportLayout m_layout;
     MaskedFiles m_files;
     ExportResult m_result;
@@ -325,8 +358,8 @@ ExportResult writeMasked(const ExportTarget& target, const Model& source, const 
     return MaskedExport(target, source, request, progress).run();
 }
 
-ExportLayout maskedLayout(const ModelSpec& source, const PruningMask&) {
-    return {"native", source};
+ExportLayout maskedLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format) {
+    return {"native", withCompensationBiases(source, mask, format)};
 }
 
 } // namespace secateur

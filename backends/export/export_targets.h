@@ -27,14 +27,16 @@ ExportResult exportModel(const Model& source, const ExportTarget& target, const 
                          const Progress& progress = {}, std::span<const ExportTarget> table = exportTargets());
 
 /// Writes a model with cut weights set to 0 (ExportWriter::write). Format, tensor names, shapes, types, the split into
-/// files and small files are those of the source. No other weight changes. Tensors with WeightCut::isWidened become
-/// float32.
+/// files and small files are those of the source. No other weight changes, except by a compensation: its factors are in
+/// the columns of the output and down projections, and its biases are added to those of the model. A model without such
+/// biases gets them, if programs that open it read them (biasRoom()). Tensors with WeightCut::isWidened become float32.
 /// Also writes the mask (model.mask.json in a folder, NAME.mask.json next to a file) and a card (README.md or NAME.md).
 /// An existing mask file with the same mask is kept.
 ExportResult writeMasked(const ExportTarget& target, const Model& source, const ExportRequest& request,
                          const Progress& progress);
 
-/// The layout of a masked export. It is the layout of the source, because zeros change no shape.
-ExportLayout maskedLayout(const ModelSpec& source, const PruningMask& mask);
+/// The layout of a masked export. It is the layout of the source, because zeros change no shape, with the biases that
+/// the compensation of the mask adds.
+ExportLayout maskedLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
 
 } // namespace secateur

@@ -1,7 +1,9 @@
 #include "backends/export/masked_files.h"
 
-#include "backends/base/mapped_file.h"
+#include "analysis/base/error.h"
 #include "backends/base/file_output.h"
+#include "backends/base/mapped_file.h"
+#include "backends/export/relaid_files.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/gguf.h"
 #include "backends/formats/pytorch.h"
@@ -14,8 +16,6 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <map>
-#include <set>
 #include <span>
 #include <string>
 
@@ -24,86 +24,6 @@ namespace secateur {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// Offsets, within the directory of a GGUF file, of the two fields of a tensor that an export may change.
-struct GgufListing {
-    std::size_t type = 0;
-    std::size_t offset = 0;
-};
-
-struct GgufDirectory {
-    std::map<std::string, GgufListing, std::less<>> tensors;
-    std::size_t end = 0;
-    std::size_t alignment = 32;
-};
-
-template <typename T>
-void store(std::vector<std::byte>& bytes, std::size_t place, T value) {
-    std::memcpy(bytes.data() + place, &value, sizeof value);
-}
-
-std::size_t alignedUp(std::size_t size, std::size_t alignment) {
-    return (size + alignment - 1) / alignment * alignment;
-}
-
-GgufDirectory directoryOf(const MappedFile& file) {
-    ByteReader reader(file.bytes(), file.path());
-    const char* const what = "the directory";
-    reader.take(4 + 4, what); // magic and version
-    const std::uint64_t count = reader.u64(what);
-    const std::uint64_t pairs = reader.u64(what);
-    const GgufMetadata metadata(reader, pairs, file.path());
-    GgufDirectory directory;
-    directory.alignment = static_cast<std::size_t>(
-        metadata.integer("general.alignment", 1, 1 << 30).value_or(static_cast<std::int64_t>(directory.alignment)));
-    for (std::uint64_t i = 0; i < count; ++i) {
-        const std::string name(reader.text(what));
-        reader.take(std::uint64_t{8} * reader.u32(what), what); // the tensor's shape
-        GgufListing& listing = directory.tensors[name];
-        listing.type = reader.position();
-        reader.u32(what);
-        listing.offset = reader.position();
-        reader.u64(what);
-    }
-    directory.end = reader.position();
-    return directory;
-}
-
-/// The pieces of a GGUF file in which tensors change their size, because WeightCut::isWidened makes them float32. The
-/// directory gets the new types and offsets.
-/// @param file a valid GGUF file @param cuts cuts of its tensors, in the order of the tensors' places
-std::vector<FilePiece> relaidGguf(const MappedFile& file, std::span<const TensorEntry> tensors,
-                                  std::span<const WeightCut> cuts) {
-    constexpr std::uint32_t float32 = 0;
-    const GgufDirectory directory = directoryOf(file);
-    const std::size_t begin = alignedUp(directory.end, directory.alignment);
-    std::vector<std::byte> head(file.bytes().begin(),
-                                file.bytes().begin() + static_cast<std::ptrdiff_t>(directory.end));
-    head.resize(begin);
-    std::vector<const TensorEntry*> inOrder;
-    for (const TensorEntry& tensor : tensors)
-        if (tensor.file->path() == file.path())
-            inOrder.push_back(&tensor);
-    std::ranges::sort(inOrder, {}, [](const TensorEntry* tensor) { return tensor->data.data(); });
-
-    std::vector<FilePiece> pieces(1); // the first piece is the directory, which is filled in at the end
-    std::size_t offset = 0;
-    for (const TensorEntry* tensor : inOrder) {
-        const auto cut = std::ranges::find(cuts, tensor, &WeightCut::entry);
-        const GgufListing& listing = directory.tensors.find(tensor->name)->second;
-        if (cut != cuts.end() && cut->isWidened)
-            store(head, listing.type, float32);
-        store(head, listing.offset, static_cast<std::uint64_t>(offset));
-        if (!tensor->data.empty())
-            pieces.push_back(cut != cuts.end() ? pieceOf(*cut) : copyOf(tensor->data));
-        const std::size_t bytes = tensor->data.empty() ? 0 : pieces.back().bytes;
-        if (const std::size_t gap = alignedUp(bytes, directory.alignment) - bytes; gap > 0)
-            pieces.push_back(pieceOf(std::vector<std::byte>(gap)));
-        offset += alignedUp(bytes, directory.alignment);
-    }
-    pieces.front() = pieceOf(std::move(head));
-    return pieces;
-}
 
 using CrcTables = std::array<std::array<std::uint32_t, 256>, 8>;
 
@@ -212,20 +132,59 @@ std::shared_ptr<const MappedFile> indexOf(const ModelCard& card, const fs::path&
 
 } // namespace
 
-MaskedFiles::MaskedFiles(const ModelCard& card, const PruningMask& mask)
-    : m_isGguf(card.format == "gguf")
+MaskedFiles::MaskedFiles(const ModelCard& card, const ModelSpec& exported, const PruningMask& mask)
+    : m_format(card.format)
+    , m_isGguf(card.format == "gguf")
     , m_checkpoint(formatOf(card.path).open(card.path, {})) {
     const CheckpointDescription description = m_checkpoint->describe();
     mask.checkFits(description.spec);
     const TensorSlots slots(*m_checkpoint, description, card.path);
+    const TensorFinder names(*m_checkpoint, description.tensors, description.prefixes);
     const std::vector<WeightCut> cuts = weightCuts(slots, description.spec, mask);
-    for (const auto& source : sources(card))
-        addFile(source, cuts);
-    for (const WeightCut& cut : cuts)
-        if (cut.isWidened)
+    const std::vector<AddedBias> added = addedBiases(slots, names, description.spec, exported, mask);
+    std::shared_ptr<const MappedFile> index;
+    for (const auto& source : sources(card)) {
+        if (fs::path(source->path()).extension() == ".json")
+            index = source;
+        else
+            addFile(source, cuts, added);
+    }
+    if (index)
+        addIndex(index, added);
+    checkFormat(cuts, added);
+    warnOfWidened(cuts);
+}
+
+void MaskedFiles::checkFormat(const std::vector<WeightCut>& cuts, const std::vector<AddedBias>& added) const {
+    const auto widened = std::ranges::find_if(
+        cuts, [](const WeightCut& cut) { return cut.isWidened && cut.isCompensated(); });
+    if (m_format == "pytorch" && widened != cuts.end())
+        throw Error(fmt::format("is stored as {}, which rounds the numbers of the compensation, and tensors of PyTorch "
+                                "files keep their type",
+                                widened->entry->type->name),
+                    widened->entry->subject(), "Convert the checkpoint to safetensors");
+    if (m_isGguf && m_files.size() > 1 && !added.empty())
+        throw Error("is one of several GGUF files, whose number of tensors is fixed; the compensation adds biases",
+                    added.front().beside->file->path(), "Merge the files (llama-gguf-split --merge)");
+}
+
+void MaskedFiles::warnOfWidened(const std::vector<WeightCut>& cuts) {
+    std::vector<std::string> compensated;
+    for (const WeightCut& cut : cuts) {
+        if (cut.isWidened && cut.isCompensated())
+            compensated.push_back(cut.entry->name);
+        else if (cut.isWidened)
             m_warnings.push_back(fmt::format("{} is stored as F32: blocks of {} contain numbers of cut and of kept "
                                              "heads",
                                              cut.entry->name, cut.entry->type->name));
+    }
+    if (!compensated.empty())
+        m_warnings.push_back(fmt::format("{} is stored as F32, because its type would round the numbers of the "
+                                         "compensation{}",
+                                         compensated.front(),
+                                         compensated.size() > 1 ? fmt::format("; so are {} other tensors",
+                                                                              compensated.size() - 1)
+                                                                : ""));
 }
 
 std::vector<std::shared_ptr<const MappedFile>> MaskedFiles::sources(const ModelCard& card) const {
@@ -246,16 +205,46 @@ std::vector<std::shared_ptr<const MappedFile>> MaskedFiles::sources(const ModelC
     return files;
 }
 
-void MaskedFiles::addFile(const std::shared_ptr<const MappedFile>& source, const std::vector<WeightCut>& cuts) {
+void MaskedFiles::addFile(const std::shared_ptr<const MappedFile>& source, const std::vector<WeightCut>& cuts,
+                          const std::vector<AddedBias>& added) {
     // `source` may be another mapping of the same file. The cuts refer to the mapping of the checkpoint's tensors.
     const auto own = std::ranges::find_if(
         m_checkpoint->tensors(), [&](const TensorEntry& entry) { return entry.file->path() == source->path(); });
     File file{own != m_checkpoint->tensors().end() ? own->file : source, {}, {}};
     std::ranges::copy_if(cuts, std::back_inserter(file.cuts),
                          [&](const WeightCut& cut) { return cut.entry->file == file.source; });
-    file.pieces = std::ranges::any_of(file.cuts, &WeightCut::isWidened)
-                      ? relaidGguf(*file.source, m_checkpoint->tensors(), file.cuts)
-                      : piecesOf(*file.source, file.cuts);
+    std::vector<AddedBias> biases;
+    std::ranges::copy_if(added, std::back_inserter(biases),
+                         [&](const AddedBias& bias) { return bias.beside->file == file.source; });
+    if (biases.empty() && std::ranges::none_of(file.cuts, &WeightCut::isWidened))
+        file.pieces = piecesOf(*file.source, file.cuts);
+    else
+        file.pieces =
+            (m_isGguf ? relaidGguf : relaidSafetensors)(*file.source, m_checkpoint->tensors(), file.cuts, biases);
+    m_files.push_back(std::move(file));
+}
+
+/// Adds the index of shards. @param added all biases that the shards get
+void MaskedFiles::addIndex(const std::shared_ptr<const MappedFile>& index, const std::vector<AddedBias>& added) {
+    File file{index, {}, {}};
+    std::size_t tensorBytes = 0;
+    bool isWidened = false;
+    for (const TensorEntry& tensor : m_checkpoint->tensors())
+        tensorBytes += tensor.data.size();
+    for (const File& shard : m_files)
+        for (const WeightCut& cut : shard.cuts) {
+            isWidened = isWidened || cut.isWidened;
+            tensorBytes += pieceOf(cut).bytes - cut.entry->data.size();
+        }
+    for (const AddedBias& bias : added)
+        tensorBytes += bias.values.size() * sizeof(float);
+    if (added.empty() && !isWidened) {
+        file.pieces.push_back(copyOf(index->bytes()));
+    } else {
+        const std::string text = indexWithBiases(*index, added, tensorBytes);
+        const auto bytes = std::as_bytes(std::span(text));
+        file.pieces.push_back(pieceOf(std::vector<std::byte>(bytes.begin(), bytes.end())));
+    }
     m_files.push_back(std::move(file));
 }
 

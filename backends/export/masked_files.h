@@ -11,12 +11,13 @@
 
 namespace secateur {
 
-/// The weight files of a checkpoint with cut weights set to 0.
+/// The weight files of a checkpoint with cut weights set to 0, and with the compensation of the mask.
 class MaskedFiles {
 public:
-    /// Plans which bytes of the files change, without writing. @throws Error as weightCuts() does, and if the
-    /// checkpoint cannot be opened
-    MaskedFiles(const ModelCard& card, const PruningMask& mask);
+    /// Plans which bytes of the files change, without writing. @param exported spec of the exported model
+    /// @throws Error as weightCuts() does, if the checkpoint cannot be opened, and if its format cannot hold the
+    /// compensation's numbers
+    MaskedFiles(const ModelCard& card, const ModelSpec& exported, const PruningMask& mask);
 
     /// Paths of the source's files, including the index of shards.
     std::vector<std::string> names() const;
@@ -36,8 +37,13 @@ private:
         std::vector<FilePiece> pieces;
     };
     std::vector<std::shared_ptr<const MappedFile>> sources(const ModelCard& card) const;
-    void addFile(const std::shared_ptr<const MappedFile>& source, const std::vector<WeightCut>& cuts);
+    void addFile(const std::shared_ptr<const MappedFile>& source, const std::vector<WeightCut>& cuts,
+                 const std::vector<AddedBias>& added);
+    void addIndex(const std::shared_ptr<const MappedFile>& index, const std::vector<AddedBias>& added);
+    void checkFormat(const std::vector<WeightCut>& cuts, const std::vector<AddedBias>& added) const;
+    void warnOfWidened(const std::vector<WeightCut>& cuts);
 
+    std::string m_format;
     bool m_isGguf;
     std::unique_ptr<const Checkpoint> m_checkpoint;
     std::vector<File> m_files;

@@ -3,146 +3,17 @@
 #include "analysis/base/error.h"
 #include "analysis/masks/pruning_mask.h"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 namespace secateur {
 
 namespace {
-
-/// Sets the bits of `target` that `mask` selects to those of `bits`.
-void setBits(std::byte& target, unsigned mask, unsigned bits) {
-    target = (target & ~static_cast<std::byte>(mask)) | static_cast<std::byte>(bits & mask);
-}
-
-// The block layouts are explained in quants.cpp. In this file, a part of a block is the set of numbers that share a
-// scale.
-
-void partQ2_K(std::byte* block, int part) {
-    block[part] = std::byte{0}; // the byte contains the scale and the minimum of the part
-}
-
-/// The stored code of the scale 0. Scales of Q3_K and IQ4_XS are stored with an offset of 32.
-constexpr unsigned noScale = 32;
-
-void partQ3_K(std::byte* block, int part) {
-    std::byte* scales = block + 96;
-    const int low = 4 * (part / 8);
-    const int high = 2 * (part / 4);
-    setBits(scales[part % 8], 15U << low, (noScale & 15U) << low);
-    setBits(scales[8 + part % 4], 3U << high, noScale >> 4 << high);
-}
-
-void numberQ3_K(std::byte* block, int number) {
-    const int run = number / 32;
-    const int place = number % 32;
-    setBits(block[place], 1U << run, 1U << run); // 4 is subtracted from numbers whose bit is 0
-    setBits(block[32 + 32 * (run / 4) + place], 3U << 2 * (run % 4), 0);
-}
-
-/// Sets a part of a Q4_K or Q5_K block to 0.
-void partOfPacked(std::byte* block, int run) {
-    std::byte* packed = block + 4;
-    constexpr unsigned six = 63;
-    if (run < 4) {
-        setBits(packed[run], six, 0);
-        setBits(packed[4 + run], six, 0);
-        return;
-    }
-    packed[4 + run] = std::byte{0};
-    setBits(packed[run - 4], ~six, 0);
-    setBits(packed[run], ~six, 0);
-}
-
-void partQ6_K(std::byte* block, int part) {
-    block[192 + part] = std::byte{0};
-}
-
-void numberQ6_K(std::byte* block, int number) {
-    constexpr unsigned middle = 32;
-    const int run = number / 32;
-    const int place = number % 32;
-    const int low = 4 * (run % 4 / 2);
-    const int high = 2 * (run % 4);
-    setBits(block[64 * (run / 4) + 32 * (run % 2) + place], 15U << low, (middle & 15U) << low);
-    setBits(block[128 + 32 * (run / 4) + place], 3U << high, middle >> 4 << high);
-}
-
-void partIQ4_XS(std::byte* block, int run) {
-    const int low = 4 * (run % 2);
-    const int high = 2 * (run % 4);
-    setBits(block[4 + run / 2], 15U << low, (noScale & 15U) << low);
-    setBits(block[2 + run / 4], 3U << high, noScale >> 4 << high);
-}
-
-void setNibble(std::byte* nibbles, int number, unsigned value) {
-    const int shift = number < 16 ? 0 : 4;
-    setBits(nibbles[number % 16], 15U << shift, value << shift);
-}
-
-void numberQ4_0(std::byte* block, int number) {
-    setNibble(block + 2, number, 8);
-}
-
-void numberQ5_0(std::byte* block, int number) {
-    setNibble(block + 6, number, 0);
-    setBits(block[2 + number / 8], 1U << number % 8, 1U << number % 8); // sets the fifth bit only: code 16 stands for 0
-}
-
-void numberQ8_0(std::byte* block, int number) {
-    block[2 + number] = std::byte{0};
-}
-
-/// How numbers of a block type are set to 0.
-struct Zeroing {
-    std::string_view type;
-    int part;                                                   ///< number of numbers that share a scale
-    void (*zeroPart)(std::byte* block, int part) = nullptr;     ///< null = all numbers of a block share one scale
-    void (*zeroNumber)(std::byte* block, int number) = nullptr; ///< null = the type has no code for 0
-};
-
-constexpr std::array zeroings{
-    Zeroing{"Q4_0", 32, nullptr, numberQ4_0},
-    Zeroing{"Q4_1", 32},
-    Zeroing{"Q5_0", 32, nullptr, numberQ5_0},
-    Zeroing{"Q5_1", 32},
-    Zeroing{"Q8_0", 32, nullptr, numberQ8_0},
-    Zeroing{"Q2_K", 16, partQ2_K},
-    Zeroing{"Q3_K", 16, partQ3_K, numberQ3_K},
-    Zeroing{"Q4_K", 32, partOfPacked},
-    Zeroing{"Q5_K", 32, partOfPacked},
-    Zeroing{"Q6_K", 16, partQ6_K, numberQ6_K},
-    Zeroing{"IQ4_NL", 32},
-    Zeroing{"IQ4_XS", 32, partIQ4_XS},
-};
-
-/// The table row for a type. A type without a row can only be set to 0 in whole blocks.
-Zeroing zeroingOf(const StorageType& type) {
-    const auto found = std::ranges::find(zeroings, type.name, &Zeroing::type);
-    return found == zeroings.end() ? Zeroing{type.name, type.elements} : *found;
-}
-
-/// Sets the numbers [begin, end) of a block to 0.
-void zeroInBlock(const StorageType& type, const Zeroing& zeroing, std::byte* block, int begin, int end) {
-    if (begin == 0 && end == type.elements) {
-        std::memset(block, 0, static_cast<std::size_t>(type.bytes)); // also clears the scale of the block
-        return;
-    }
-    for (int number = begin; number < end;) {
-        const int part = number / zeroing.part;
-        if (zeroing.zeroPart && number % zeroing.part == 0 && number + zeroing.part <= end) {
-            zeroing.zeroPart(block, part);
-            number += zeroing.part;
-        } else {
-            zeroing.zeroNumber(block, number++);
-        }
-    }
-}
 
 std::vector<NumberRange> cutRanges(const std::vector<bool>& kept, std::int64_t width, std::int64_t begin) {
     std::vector<NumberRange> ranges;
@@ -173,15 +44,22 @@ public:
 
     void cutLayer(int index, const LayerMask& mask) {
         const LayerSpec& layer = m_spec.layers[static_cast<std::size_t>(index)];
-        if (dropsAttention(mask))
+        const LayerCompensation& compensation = compensationOf(mask);
+        if (dropsAttention(mask)) {
             cutWhole(index, WeightName::output, WeightName::outputBias);
-        else if (layer.attention != AttentionKind::linear) // linear attention is a single matrix without heads
-            cutInputs(index, WeightName::output, mask.heads, layer.headDim);
+        } else {
+            if (layer.attention != AttentionKind::linear) // linear attention is a single matrix without heads
+                cutInputs(index, WeightName::output, mask.heads, layer.headDim);
+            multiply(index, WeightName::output, compensation.headScale, layer.headDim);
+            addTo(index, WeightName::outputBias, compensation.attentionBias);
+        }
         if (dropsMlp(mask)) {
             cutWhole(index, WeightName::down, WeightName::downBias);
         } else {
             cutOutputs(index, WeightName::up, mask.neurons);
             cutOutputs(index, WeightName::upBias, mask.neurons);
+            multiply(index, WeightName::down, compensation.neuronScale, 1);
+            addTo(index, WeightName::downBias, compensation.mlpBias);
         }
     }
 
@@ -212,14 +90,48 @@ private:
         add(slot, cutRanges(kept, 1, slot.begin), slot.entry && slot.entry->shape.size() > 1 && !slot.transposed);
     }
 
-    void add(const TensorSlot& slot, std::vector<NumberRange> ranges, bool alongRows) {
-        if (!slot.entry || ranges.empty())
+    /// Multiplies inputs of a matrix. @param width number of inputs for each factor
+    void multiply(int layer, WeightName which, const std::vector<float>& factors, int width) {
+        const TensorSlot slot = m_slots.slot(layer, which);
+        if (factors.empty() || !slot.entry)
             return;
+        WeightCut& cut = changeOf(slot);
+        for (const float factor : factors)
+            cut.factors.insert(cut.factors.end(), static_cast<std::size_t>(width), factor);
+        cut.hasRowFactors = slot.transposed;
+        cut.isWidened = slot.entry->type->reading != StorageType::Reading::float32;
+    }
+
+    /// Adds to a bias that the model has.
+    void addTo(int layer, WeightName which, const std::vector<float>& added) {
+        const TensorSlot slot = m_slots.slot(layer, which);
+        if (added.empty() || !slot.entry)
+            return;
+        WeightCut& cut = changeOf(slot);
+        cut.added = added;
+        cut.isWidened = slot.entry->type->reading != StorageType::Reading::float32;
+    }
+
+    /// The change of a tensor, which may have a cut already.
+    WeightCut& changeOf(const TensorSlot& slot) {
+        refuseUnreadable(slot);
+        const auto found = std::ranges::find(m_cuts, slot.entry, &WeightCut::entry);
+        return found != m_cuts.end() ? *found : m_cuts.emplace_back(WeightCut{slot.entry});
+    }
+
+    static void refuseUnreadable(const TensorSlot& slot) {
         const StorageType& type = *slot.entry->type;
         if (type.reading == StorageType::Reading::unsupported)
             throw Error(fmt::format("is stored as {}, which cannot be read", type.name), slot.entry->subject(),
                         "Types that can be read are " + readableTypes(type));
-        WeightCut cut{slot.entry, {}, {}, false};
+    }
+
+    void add(const TensorSlot& slot, std::vector<NumberRange> ranges, bool alongRows) {
+        if (!slot.entry || ranges.empty())
+            return;
+        refuseUnreadable(slot);
+        const StorageType& type = *slot.entry->type;
+        WeightCut cut{slot.entry};
         if (alongRows)
             cut.rows = cutRows(ranges, slot.entry->shape.front());
         else
@@ -266,42 +178,56 @@ void zeroRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::
     }
 }
 
-void widenRows(const WeightCut& cut, std::span<const std::byte> source, std::vector<std::byte>& target) {
-    const StorageType& type = *cut.entry->type;
-    const auto blocks = static_cast<std::int64_t>(source.size()) / type.bytes;
+/// Stored rows of a tensor as float32, on the calling thread.
+std::vector<float> numbersOf(const TensorEntry& entry, std::span<const std::byte> rows) {
+    const StorageType& type = *entry.type;
+    const auto blocks = static_cast<std::int64_t>(rows.size()) / type.bytes;
     std::vector<float> numbers(static_cast<std::size_t>(blocks * type.elements));
-    type.unpack(source.data(), blocks, numbers.data());
+    if (type.unpack) {
+        type.unpack(rows.data(), blocks, numbers.data());
+        return numbers;
+    }
+    TensorEntry part = entry;
+    part.data = rows;
+    part.shape = {blocks};
+    const at::Tensor values = readTensor(part).to(at::kFloat).contiguous();
+    std::copy_n(values.data_ptr<float>(), values.numel(), numbers.begin());
+    return numbers;
+}
+
+/// Changes one row. @param index of the row in the tensor
+void changeRow(const WeightCut& cut, std::size_t index, std::span<float> row) {
+    if (!cut.rows.empty() && cut.rows[index])
+        std::ranges::fill(row, 0.0F);
+    for (const NumberRange& range : cut.columns)
+        std::fill(row.begin() + range.begin, row.begin() + range.end, 0.0F);
+    for (std::size_t i = 0; i < row.size() && !cut.factors.empty(); ++i)
+        row[i] *= cut.factors[cut.hasRowFactors ? index : i];
+    for (std::size_t i = 0; i < cut.added.size(); ++i)
+        row[i] += cut.added[i];
+}
+
+/// Writes rows as float32.
+void floatRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::byte> source,
+               std::vector<std::byte>& target) {
+    std::vector<float> numbers = numbersOf(*cut.entry, source);
     const auto width = static_cast<std::size_t>(cut.entry->shape.back());
-    for (std::size_t row = 0; row < numbers.size(); row += width)
-        for (const NumberRange& range : cut.columns)
-            std::fill(numbers.begin() + static_cast<std::ptrdiff_t>(row) + range.begin,
-                      numbers.begin() + static_cast<std::ptrdiff_t>(row) + range.end, 0.0F);
+    for (std::size_t row = 0; row * width < numbers.size(); ++row)
+        changeRow(cut, static_cast<std::size_t>(firstRow) + row, std::span(numbers).subspan(row * width, width));
     target.resize(numbers.size() * sizeof(float));
     std::memcpy(target.data(), numbers.data(), target.size());
 }
 
+/// The numbers that a compensation adds in a bias, or zeros.
+std::vector<float> biasValues(const LayerCompensation& own, WeightName which, std::int64_t size) {
+    const std::vector<float> none;
+    const std::vector<float>& added = which == WeightName::outputBias ? own.attentionBias
+                                      : which == WeightName::downBias ? own.mlpBias
+                                                                      : none;
+    return added.empty() ? std::vector<float>(static_cast<std::size_t>(size)) : added;
+}
+
 } // namespace
-
-bool canZero(const StorageType& type, NumberRange range) {
-    const Zeroing zeroing = zeroingOf(type);
-    return zeroing.zeroNumber || (range.begin % zeroing.part == 0 && range.end % zeroing.part == 0);
-}
-
-void zeroNumbers(const StorageType& type, std::span<std::byte> row, NumberRange range) {
-    if (type.elements == 1) {
-        std::memset(row.data() + range.begin * type.bytes, 0,
-                    static_cast<std::size_t>((range.end - range.begin) * type.bytes));
-        return;
-    }
-    const Zeroing zeroing = zeroingOf(type);
-    for (std::int64_t number = range.begin; number < range.end;) {
-        const std::int64_t block = number / type.elements;
-        const std::int64_t end = std::min(range.end, (block + 1) * type.elements);
-        zeroInBlock(type, zeroing, row.data() + block * type.bytes, static_cast<int>(number % type.elements),
-                    static_cast<int>(end - block * type.elements));
-        number = end;
-    }
-}
 
 std::int64_t WeightCut::rowCount() const {
     return entry->shape.size() > 1 ? entry->elements() / std::max<std::int64_t>(1, entry->shape.back()) : 1;
@@ -321,14 +247,42 @@ std::vector<WeightCut> weightCuts(const TensorSlots& slots, const ModelSpec& spe
     return cuts;
 }
 
+std::vector<AddedBias> addedBiases(const TensorSlots& slots, const TensorFinder& names, const ModelSpec& spec,
+                                   const ModelSpec& exported, const PruningMask& mask) {
+    struct Row {
+        WeightName bias;
+        WeightName weight;
+        bool LayerSpec::*has;
+    };
+    constexpr std::array rows{Row{WeightName::queryBias, WeightName::query, &LayerSpec::queryBias},
+                              Row{WeightName::keyBias, WeightName::key, &LayerSpec::keyBias},
+                              Row{WeightName::valueBias, WeightName::value, &LayerSpec::valueBias},
+                              Row{WeightName::outputBias, WeightName::output, &LayerSpec::outputBias},
+                              Row{WeightName::gateBias, WeightName::gate, &LayerSpec::gateBias},
+                              Row{WeightName::upBias, WeightName::up, &LayerSpec::upBias},
+                              Row{WeightName::downBias, WeightName::down, &LayerSpec::downBias}};
+    std::vector<AddedBias> added;
+    for (int index = 0; index < spec.layerCount(); ++index) {
+        const auto at = static_cast<std::size_t>(index);
+        for (const Row& row : rows) {
+            const TensorSlot weight = slots.slot(index, row.weight);
+            if (spec.layers[at].*row.has || !(exported.layers[at].*row.has) || !weight.entry)
+                continue;
+            added.push_back({names.name(index, row.bias, spec.layersPerGroup),
+                             biasValues(compensationOf(mask.layer(index)), row.bias, weight.rows), weight.entry});
+        }
+    }
+    return added;
+}
+
 FilePiece pieceOf(const WeightCut& cut) {
     FilePiece piece;
     piece.source = cut.entry->data;
     piece.unit = static_cast<std::size_t>(cut.rowBytes());
-    if (cut.isWidened) {
+    if (cut.isWidened || cut.isCompensated()) {
         piece.bytes = static_cast<std::size_t>(cut.entry->elements()) * sizeof(float);
-        piece.change = [cut](std::int64_t, std::span<const std::byte> rows, std::vector<std::byte>& out) {
-            widenRows(cut, rows, out);
+        piece.change = [cut](std::int64_t first, std::span<const std::byte> rows, std::vector<std::byte>& out) {
+            floatRows(cut, first, rows, out);
         };
     } else {
         piece.bytes = piece.source.size();

@@ -2,47 +2,53 @@
 
 #include "analysis/masks/pruning_mask.h"
 #include "backends/base/file_output.h"
-#include "backends/formats/quants.h"
+#include "backends/export/zeroed_numbers.h"
 #include "backends/formats/tensor_slots.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace secateur {
 
-/// The numbers [begin, end) of a matrix row.
-struct NumberRange {
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
-};
-
-/// Whether numbers of a row can be set to exactly 0 without changing a bit of the others. In a plain type, any numbers
-/// can. In a quantised type, all numbers that share a scale can; single numbers can if the type has a code for 0.
-bool canZero(const StorageType& type, NumberRange range);
-
-/// Sets numbers to 0. @param row stored bytes of the row @param range numbers for which canZero() is true
-void zeroNumbers(const StorageType& type, std::span<std::byte> row, NumberRange range);
-
-/// The numbers of a stored tensor that an export sets to 0. A vector counts as one row.
+/// The numbers of a stored tensor that an export changes. A vector counts as one row.
 struct WeightCut {
     const TensorEntry* entry = nullptr;
-    std::vector<bool> rows;           ///< [rows] true = the whole row is set to 0; empty = no row
-    std::vector<NumberRange> columns; ///< numbers that are set to 0 in every row; in order, not adjacent
-    bool isWidened = false;           ///< written as float32, because canZero() does not allow the cut
+    std::vector<bool> rows = {};           ///< [rows] true = the whole row is set to 0; empty = no row
+    std::vector<NumberRange> columns = {}; ///< numbers that are set to 0 in every row; in order, not adjacent
+    /// Factors of a mask's compensation: of the columns [columns], or of the rows if the tensor is stored as [in, out].
+    std::vector<float> factors = {};
+    bool hasRowFactors = false;
+    std::vector<float> added = {}; ///< added to the numbers of a vector by a mask's compensation
+    /// Written as float32, because canZero() does not allow the cut, or the compensation's numbers need it.
+    bool isWidened = false;
 
+    bool isCompensated() const { return !factors.empty() || !added.empty(); }
     std::int64_t rowCount() const;
     std::int64_t rowBytes() const; ///< size in bytes of a stored row
+};
+
+/// A bias that an export adds to a checkpoint, float32.
+struct AddedBias {
+    std::string name;
+    std::vector<float> values;
+    const TensorEntry* beside = nullptr; ///< the projection's weight, in whose file the bias is stored
 };
 
 /// The numbers that a masked export sets to 0 (resources/manual/formats.md, Exports):
 /// - for a cut head, its columns of the output projection;
 /// - for a cut neuron, its row of the up projection and its bias;
-/// - for a dropped sublayer, its last matrix and the bias.
-/// Sorted by place in the files.
+/// - for a dropped sublayer, its last matrix and the bias;
+/// and the numbers that a compensation multiplies, or adds to a bias that the model has. Sorted by place in the files.
 /// @throws Error naming tensors of a type that cannot be read, and tensors that share bytes with other tensors in use
 std::vector<WeightCut> weightCuts(const TensorSlots& slots, const ModelSpec& spec, const PruningMask& mask);
+
+/// The biases of biasRoom() other than BiasRoom::own: those that a mask's compensation adds, and the zeros that come
+/// with them. @param exported spec of the exported model, as withCompensationBiases() returns it
+std::vector<AddedBias> addedBiases(const TensorSlots& slots, const TensorFinder& names, const ModelSpec& spec,
+                                   const ModelSpec& exported, const PruningMask& mask);
 
 /// A piece of an output file: the tensor of a cut with the cut numbers set to 0.
 FilePiece pieceOf(const WeightCut& cut);

@@ -6,6 +6,7 @@
 #include "analysis/evaluation/latency.h"
 #include "analysis/evaluation/prefill.h"
 #include "analysis/metrics/metric.h"
+#include "analysis/session/session.h"
 
 #include <nlohmann/json.hpp>
 
@@ -31,6 +32,9 @@ OrderedJson dataFields(const MeasuredData& data, const std::string& digest);
 /// The object of a task in evaluationJson(). It lacks the name of the reference's mask. @param answers whether all
 /// answers are listed
 OrderedJson taskFields(const TaskEvaluation& task, bool answers);
+
+/// The fields of a set of curves in sweepJson() and sessionJson(). @param session the session with the masks of the curves
+OrderedJson curvesFields(const Session& session, const Curves& curves);
 
 /// The objects of measured times in evaluationJson(). @param reference the mask of the reference, as JSON
 OrderedJson latencyFields(const Latency& latency, const OrderedJson& reference);

@@ -75,6 +75,8 @@ std::string pruneJson(const std::string& path, const MaskProvenance& provenance,
     result.update(maskFields(path, mask, warnings));
     if (provenance.history)
         result["history"] = OrderedJson::parse(historyJson(*provenance.history));
+    if (!provenance.alphaCurves.empty())
+        result["alpha_curves"] = OrderedJson::parse(alphaCurvesJson(provenance.alphaCurves));
     if (predicted) {
         result["predicted_delta_nats"] = predicted->nats;
         result["predicted_interval"] = {predicted->low, predicted->high};

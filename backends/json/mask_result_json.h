@@ -25,7 +25,7 @@ struct PricedMask {
 std::string maskResultJson(const std::string& path, const PricedMask& mask, std::span<const std::string> warnings);
 
 /// The fields of maskResultJson() and more. "strategy", "options", "budget" and "seed" precede them. "history"
-/// (historyJson()), "predicted_delta_nats" and "predicted_interval" follow, if available. @param provenance how the
+/// (historyJson()), "alpha_curves" (alphaCurvesJson()), "predicted_delta_nats" and "predicted_interval" follow, if available. @param provenance how the
 /// mask was made
 std::string pruneJson(const std::string& path, const MaskProvenance& provenance, const PricedMask& mask,
                       const std::optional<Prediction>& predicted, std::span<const std::string> warnings);

@@ -117,22 +117,6 @@ OrderedJson pooledFields(const PooledEvaluation& pooled) {
             {"reference", {{"mask", maskFields(pooled.reference)}}}};
 }
 
-const char* kindName(FigureKind kind) {
-    switch (kind) {
-    case FigureKind::heatMap:
-        return "heat_map";
-    case FigureKind::series:
-        return "series";
-    case FigureKind::bands:
-        return "bands";
-    case FigureKind::histogram:
-        return "histogram";
-    case FigureKind::scatter:
-        return "scatter";
-    }
-    return "";
-}
-
 /// Adds the measured times of an evaluation, if there are any.
 void addTimes(OrderedJson& fields, const Evaluation& evaluation) {
     const OrderedJson timedAgainst = maskFields(evaluation.timedAgainst);
@@ -147,42 +131,6 @@ OrderedJson continuationFields(const PromptContinuation& written) {
             {"text", written.text},
             {"tokens", written.continuation.tokens},
             {"end", name(written.continuation.end)}};
-}
-
-/// Adds the unit of each point of a scatter plot.
-void addUnits(OrderedJson& line, const Figure& figure, const FigureSeries& series) {
-    line["layers"] = OrderedJson::array();
-    for (const FigureUnit& unit : series.units)
-        line["layers"].push_back(unit.layer);
-    if (!figure.unit.empty()) {
-        line["unit"] = figure.unit;
-        line["units"] = OrderedJson::array();
-        for (const FigureUnit& unit : series.units)
-            line["units"].push_back(unit.index);
-    }
-    if (!series.cut.empty())
-        line["cut"] = series.cut;
-}
-
-OrderedJson numbers(std::span<const double> values) {
-    OrderedJson list = OrderedJson::array();
-    for (const double value : values)
-        list.push_back(finiteOrNull(value));
-    return list;
-}
-
-OrderedJson seriesFields(const Figure& figure, const FigureSeries& series) {
-    OrderedJson line{
-        {"label", series.label}, {"axis", series.rightAxis ? "right" : "left"}, {"values", numbers(series.values)}};
-    if (!series.errors.empty())
-        line["standard_error"] = numbers(series.errors);
-    if (!series.positions.empty())
-        line["positions"] = numbers(series.positions);
-    if (!series.names.empty())
-        line["names"] = series.names;
-    if (!series.units.empty())
-        addUnits(line, figure, series);
-    return line;
 }
 
 void addPrediction(OrderedJson& document, const Evaluation& evaluation) {
@@ -378,45 +326,19 @@ std::string sessionJson(const Session& session) {
     OrderedJson evaluations = OrderedJson::array();
     for (const Evaluation& stored : session.evaluations)
         evaluations.push_back(storedFields(compared(session, stored)));
+    OrderedJson curves = OrderedJson::array();
+    for (const Curves& own : session.curves)
+        curves.push_back(curvesFields(session, own));
     return jsonText({{"model", modelFields(session.model)},
                      {"created", session.created},
                      {"metrics", std::move(metrics)},
                      {"masks", std::move(masks)},
-                     {"evaluations", std::move(evaluations)}});
+                     {"evaluations", std::move(evaluations)},
+                     {"curves", std::move(curves)}});
 }
 
 std::string errorJson(const Error& error) {
     return jsonText({{"error", {{"message", error.message()}, {"subject", error.subject()}, {"hint", error.hint()}}}});
-}
-
-std::string figureJson(const Figure& figure) {
-    const auto axis = [](const FigureAxis& a) {
-        return OrderedJson{{"label", a.label}, {"logarithmic", a.logarithmic}};
-    };
-    OrderedJson document{{"kind", kindName(figure.kind)}, {"title", figure.title}, {"caption", figure.caption},
-                         {"command", figure.command},     {"x", axis(figure.x)},   {"y", axis(figure.y)}};
-    if (figure.kind == FigureKind::heatMap) {
-        document["colour"] = axis(figure.colour);
-        document["colour"]["scale"] = name(figure.scale.kind);
-        document["colour"]["map"] = figure.scale.map;
-        document["colour"]["clip_percent"] = figure.scale.clipPercent;
-        if (!figure.colour.names.empty())
-            document["colour"]["classes"] = figure.colour.names;
-        document["cells"] = OrderedJson::array();
-        for (std::size_t row = 0; row < figure.cells.rows(); ++row)
-            document["cells"].push_back(numbers(figure.cells.row(row)));
-        return jsonText(document);
-    }
-    if (figure.kind == FigureKind::histogram)
-        document["edges"] = numbers(figure.edges);
-    else
-        document["right_y"] = axis(figure.rightY);
-    if (!figure.note.empty())
-        document["note"] = figure.note;
-    document["series"] = OrderedJson::array();
-    for (const FigureSeries& series : figure.series)
-        document["series"].push_back(seriesFields(figure, series));
-    return jsonText(document);
 }
 
 std::string progressJson(double fraction, std::string_view text) {

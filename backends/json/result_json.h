@@ -2,7 +2,6 @@
 
 #include "analysis/base/error.h"
 #include "analysis/evaluation/evaluation.h"
-#include "analysis/figures/figure.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/model_card.h"
 #include "analysis/session/session.h"
@@ -53,9 +52,6 @@ std::string exportJson(const ExportResult& result);
 std::string sessionJson(const Session& session);
 
 std::string errorJson(const Error& error);
-
-/// The numbers and labels of a figure.
-std::string figureJson(const Figure& figure);
 
 /// A report of progress in one line. @param fraction from 0 to 1
 std::string progressJson(double fraction, std::string_view text);

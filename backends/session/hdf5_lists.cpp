@@ -79,6 +79,10 @@ Handle writeNumberList(const Handle& group, const std::string& name, const std::
     return writeDataset(group, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, {values.size()}, values.data());
 }
 
+Handle writeFloatList(const Handle& group, const std::string& name, const std::vector<float>& values) {
+    return writeDataset(group, name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {values.size()}, values.data());
+}
+
 Handle writeTextList(const Handle& group, const std::string& name, const std::vector<std::string>& texts) {
     std::vector<const char*> pointers;
     for (const std::string& text : texts)

@@ -16,6 +16,8 @@ namespace secateur::hdf5 {
 Handle writeIntegerList(const Handle& group, const std::string& name, const std::vector<std::int64_t>& values);
 /// Writes a list as float64 [n].
 Handle writeNumberList(const Handle& group, const std::string& name, const std::vector<double>& values);
+/// Writes a list as float32 [n], which readNumberList() reads.
+Handle writeFloatList(const Handle& group, const std::string& name, const std::vector<float>& values);
 /// Writes a list of texts as UTF-8 of variable length, [n].
 Handle writeTextList(const Handle& group, const std::string& name, const std::vector<std::string>& texts);
 /// Writes uint8 [rows, values / rows], or [values] if `flat`, with an attribute `meaning`.

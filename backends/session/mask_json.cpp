@@ -7,9 +7,12 @@
 #include "backends/base/json_object.h"
 #include "backends/base/mapped_file.h"
 #include "backends/base/sha256.h"
+#include "backends/session/compensation_link.h"
+#include "backends/session/mask_compensation.h"
 #include "backends/session/provenance_json.h"
 
 #include <fmt/format.h>
+
 
 namespace secateur {
 
@@ -222,7 +225,7 @@ std::string layerJson(int index, const LayerMask& layer) {
 std::string layersJson(const PruningMask& mask) {
     std::vector<std::string> lines;
     for (int index = 0; index < mask.layerCount(); ++index) {
-        if (!mask.layer(index).keepsAll() && mask.tiedTo(index).front() == index)
+        if (mask.layer(index).hasCuts() && mask.tiedTo(index).front() == index)
             lines.push_back("\n    " + layerJson(index, mask.layer(index)));
     }
     return lines.empty() ? "[]" : "[" + join(lines, ",") + "\n  ]";
@@ -233,13 +236,12 @@ std::string layersJson(const PruningMask& mask) {
 MaskReading parseMask(std::string_view text, const std::string& subject, const ModelSpec& spec,
                       const std::string& fingerprint) {
     const JsonObject file = maskObject(text, subject);
-    file.allowOnly({"secateur_mask", "model", "layers", "bias_compensation", "note", "provenance"});
+    file.allowOnly({"secateur_mask", "model", "layers", "compensation", "bias_compensation", "note", "provenance"});
     MaskReading reading;
     MaskRecord& record = reading.record;
     readModel(file, spec, record);
     record.mask = readMaskLayers(file, spec);
-    if (file.isSet("bias_compensation"))
-        file.refuse("bias_compensation", "is not supported yet; only null is");
+    reading.compensation = compensationLinkOf(file);
     record.note = file.text("note").value_or("");
     record.provenance = provenanceOf(file);
     if (!record.fingerprint.empty() && !fingerprint.empty() && record.fingerprint != fingerprint)
@@ -251,7 +253,12 @@ MaskReading parseMask(std::string_view text, const std::string& subject, const M
 
 MaskReading readMask(const std::string& path, const ModelSpec& spec, const std::string& fingerprint) {
     const auto file = MappedFile::open(path);
-    return parseMask(wholeText(*file), path, spec, fingerprint);
+    MaskReading reading = parseMask(wholeText(*file), path, spec, fingerprint);
+    if (reading.compensation && !addLinkedCompensation(path, *reading.compensation, spec, reading.record.mask))
+        reading.warnings.push_back(fmt::format("The file of its compensation, {}, does not exist: the mask is read "
+                                               "without its compensation",
+                                               reading.compensation->file));
+    return reading;
 }
 
 ModelSpec readMaskedModel(const std::string& path) {
@@ -270,21 +277,36 @@ std::string readMaskedModelName(const std::string& path) {
     return modelObject(maskObject(wholeText(*file), path)).text("name").value_or("");
 }
 
-std::string maskJson(const MaskRecord& record) {
+std::optional<CompensationLink> compensationLinkIn(const std::string& path) {
+    try {
+        const auto file = MappedFile::open(path);
+        return compensationLinkOf(maskObject(wholeText(*file), path));
+    } catch (const Error&) {
+        return {};
+    }
+}
+
+std::string maskJson(const MaskRecord& record, std::string_view compensationFile) {
     const PruningMask& mask = record.mask;
     return fmt::format("{{ \"secateur_mask\": 1,\n"
                        "  \"model\": {{\"name\": {}, \"architecture\": {}, \"structure\": {}, \"fingerprint\": {}}},\n"
                        "  \"layers\": {},\n"
-                       "  \"bias_compensation\": null,\n"
+                       "  \"compensation\": {},\n"
                        "  \"note\": {},\n"
                        "  \"provenance\": {} }}\n",
                        quotedOrNull(record.modelName), quoted(mask.architecture()), quoted(mask.structure()),
-                       quotedOrNull(record.fingerprint), layersJson(mask), quoted(record.note),
-                       provenanceJson(record.provenance));
+                       quotedOrNull(record.fingerprint), layersJson(mask), compensationLinkJson(mask, compensationFile),
+                       quoted(record.note), provenanceJson(record.provenance));
 }
 
 void writeMask(const std::string& path, const MaskRecord& record, bool force) {
-    writeWhole(path, maskJson(record), FileKind::mask, force);
+    const auto earlier = compensationLinkIn(path);
+    AtomicFile json(path, FileKind::mask, force); // checks that the mask may be written, before its compensation is
+    CompensationFile compensation(path, record.mask);
+    json.write(maskJson(record, compensation.name()));
+    json.commit();
+    compensation.keep();
+    removeUnusedCompensations(path, compensation.name(), earlier);
 }
 
 namespace {
@@ -325,7 +347,7 @@ std::string maskDigest(const PruningMask& mask) {
     add(sum, mask.structure());
     for (int index = 0; index < mask.layerCount(); ++index) {
         const LayerMask& layer = mask.layer(index);
-        if (layer.keepsAll())
+        if (!layer.hasCuts())
             continue;
         sum.add(std::int64_t{index});
         sum.add(std::int64_t{!layer.block});
@@ -334,6 +356,10 @@ std::string maskDigest(const PruningMask& mask) {
         sum.add(std::int64_t{!layer.mlp});
         addCut(sum, layer.heads);
         addCut(sum, layer.neurons);
+    }
+    if (mask.isCompensated()) {
+        add(sum, "compensation");
+        add(sum, compensationSum(mask));
     }
     return "sha256:" + sum.hexadecimal();
 }

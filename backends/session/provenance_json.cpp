@@ -49,6 +49,15 @@ int whole(const JsonObject& from, const char* key) {
     return static_cast<int>(from.integer(key, 0, std::numeric_limits<int>::max()).value_or(0));
 }
 
+/// @param usual the unit if the field is absent
+CutUnit readUnit(const JsonObject& cut, std::string_view usual) {
+    const std::string text = cut.text("unit").value_or(std::string(usual));
+    const auto unit = cutUnitOf(text);
+    if (!unit)
+        cut.refuse("unit", fmt::format("\"{}\" is not a unit that can be cut", text));
+    return *unit;
+}
+
 std::optional<PruneHistory> readHistory(const JsonObject& provenance) {
     const auto object = provenance.object("history");
     if (!object)
@@ -59,11 +68,12 @@ std::optional<PruneHistory> readHistory(const JsonObject& provenance) {
     history.before = readNumber(*object, "before");
     history.steps = whole(*object, "steps");
     for (const JsonObject& cut : object->objects("cuts").value_or(std::vector<JsonObject>())) {
-        cut.allowOnly({"step", "layer", "head", "score", "value"});
+        cut.allowOnly({"step", "layer", "head", "unit", "score", "value"});
         history.cuts.push_back({whole(cut, "step"),
                                 {whole(cut, "layer"), whole(cut, "head")},
                                 readNumber(cut, "score"),
-                                readNumber(cut, "value")});
+                                readNumber(cut, "value"),
+                                readUnit(cut, name(CutUnit::head))});
     }
     return history;
 }
@@ -72,12 +82,23 @@ std::vector<OrderedCut> readOrder(const JsonObject& provenance) {
     std::vector<OrderedCut> order;
     for (const JsonObject& cut : provenance.objects("order").value_or(std::vector<JsonObject>())) {
         cut.allowOnly({"unit", "layer", "index", "score"});
-        const auto unit = cutUnitOf(cut.text("unit").value_or(""));
-        if (!unit)
-            cut.refuse("unit", fmt::format("\"{}\" is not a unit that can be cut", cut.text("unit").value_or("")));
-        order.push_back({*unit, whole(cut, "layer"), whole(cut, "index"), readNumber(cut, "score")});
+        order.push_back({readUnit(cut, ""), whole(cut, "layer"), whole(cut, "index"), readNumber(cut, "score")});
     }
     return order;
+}
+
+std::vector<AlphaCurve> readAlphaCurves(const JsonObject& provenance) {
+    std::vector<AlphaCurve> curves;
+    for (const JsonObject& curve : provenance.objects("alpha_curves").value_or(std::vector<JsonObject>())) {
+        curve.allowOnly({"layer", "alpha", "alphas", "losses"});
+        curves.push_back({whole(curve, "layer"), readNumber(curve, "alpha"),
+                          curve.numbers("alphas").value_or(std::vector<double>()),
+                          curve.numbers("losses").value_or(std::vector<double>())});
+        if (curves.back().alphas.size() != curves.back().losses.size())
+            curve.refuse("losses", fmt::format("expected {} numbers, one for each of \"alphas\", found {}",
+                                               curves.back().alphas.size(), curves.back().losses.size()));
+    }
+    return curves;
 }
 
 } // namespace
@@ -87,7 +108,7 @@ std::optional<MaskProvenance> provenanceOf(const JsonObject& file) {
     if (!object)
         return std::nullopt;
     object->allowOnly({"strategy", "options", "budget", "text", "seed", "created", "secateur", "history", "text_digest",
-                       "order"});
+                       "order", "notes", "alpha_curves"});
     MaskProvenance provenance;
     provenance.strategy = object->text("strategy").value_or("");
     if (const auto options = object->object("options")) {
@@ -102,6 +123,8 @@ std::optional<MaskProvenance> provenanceOf(const JsonObject& file) {
     provenance.history = readHistory(*object);
     provenance.textDigest = object->text("text_digest").value_or("");
     provenance.order = readOrder(*object);
+    provenance.notes = object->texts("notes").value_or(std::vector<std::string>());
+    provenance.alphaCurves = readAlphaCurves(*object);
     return provenance;
 }
 
@@ -125,6 +148,13 @@ std::string textDigestField(const MaskProvenance& provenance) {
     return provenance.textDigest.empty() ? "" : ", \"text_digest\": " + quoted(provenance.textDigest);
 }
 
+std::string notesField(const std::vector<std::string>& notes) {
+    std::vector<std::string> texts;
+    for (const std::string& note : notes)
+        texts.push_back(quoted(note));
+    return texts.empty() ? "" : fmt::format(", \"notes\": [{}]", join(texts, ", "));
+}
+
 /// The field "history", with one line for each cut. Empty for masks without a history.
 std::string historyField(const std::optional<PruneHistory>& history) {
     return history ? ",\n    \"history\": " + historyJson(*history) : "";
@@ -141,6 +171,18 @@ std::string orderField(const std::vector<OrderedCut>& order) {
     return fmt::format(",\n    \"order\": [{}]", join(cuts, ","));
 }
 
+std::string numbersJson(const std::vector<double>& numbers) {
+    std::vector<std::string> texts;
+    for (const double number : numbers)
+        texts.push_back(numberJson(number));
+    return "[" + join(texts, ", ") + "]";
+}
+
+/// The field "alpha_curves", with one line for each layer. Empty without a search.
+std::string alphaCurvesField(const std::vector<AlphaCurve>& curves) {
+    return curves.empty() ? "" : ",\n    \"alpha_curves\": " + alphaCurvesJson(curves);
+}
+
 } // namespace
 
 std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
@@ -150,21 +192,33 @@ std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
     for (const auto& [name, value] : provenance->options)
         options.push_back(quoted(name) + ": " + quoted(value));
     return fmt::format("{{\"strategy\": {}, \"options\": {{{}}}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
-                       "\"created\": {}, \"secateur\": {}{}{}{}}}",
+                       "\"created\": {}, \"secateur\": {}{}{}{}{}{}}}",
                        quotedOrNull(provenance->strategy), join(options, ", "), budgetJson(provenance->budget),
                        quotedOrNull(provenance->text), provenance->seed ? std::to_string(*provenance->seed) : "null",
                        quotedOrNull(provenance->created), quotedOrNull(provenance->secateur),
-                       textDigestField(*provenance), historyField(provenance->history), orderField(provenance->order));
+                       textDigestField(*provenance), notesField(provenance->notes), historyField(provenance->history),
+                       orderField(provenance->order), alphaCurvesField(provenance->alphaCurves));
 }
 
 std::string historyJson(const PruneHistory& history) {
     std::vector<std::string> cuts;
-    for (const HistoricCut& cut : history.cuts)
-        cuts.push_back(
-            fmt::format("\n      {{\"step\": {}, \"layer\": {}, \"head\": {}, \"score\": {}, \"value\": {}}}", cut.step,
-                        cut.head.layer, cut.head.head, numberJson(cut.score), numberJson(cut.value)));
+    for (const HistoricCut& cut : history.cuts) {
+        const std::string unit = cut.unit == CutUnit::head ? fmt::format("\"head\": {}", cut.head.head)
+                                                           : fmt::format("\"unit\": \"{}\"", name(cut.unit));
+        cuts.push_back(fmt::format("\n      {{\"step\": {}, \"layer\": {}, {}, \"score\": {}, \"value\": {}}}", cut.step,
+                                   cut.head.layer, unit, numberJson(cut.score), numberJson(cut.value)));
+    }
     return fmt::format("{{\"measure\": {}, \"before\": {}, \"steps\": {}, \"cuts\": [{}]}}", quoted(history.measure),
                        numberJson(history.before), history.steps, join(cuts, ","));
+}
+
+std::string alphaCurvesJson(const std::vector<AlphaCurve>& curves) {
+    std::vector<std::string> lines;
+    for (const AlphaCurve& curve : curves)
+        lines.push_back(fmt::format("\n      {{\"layer\": {}, \"alpha\": {}, \"alphas\": {}, \"losses\": {}}}",
+                                    curve.layer, numberJson(curve.alpha), numbersJson(curve.alphas),
+                                    numbersJson(curve.losses)));
+    return fmt::format("[{}]", join(lines, ","));
 }
 
 } // namespace secateur

@@ -79,6 +79,8 @@ Session read(const Handle& file) {
         session.results.push_back(std::move(stored.result));
     session.masks = readMasks(file, session.model.spec);
     session.evaluations = readEvaluations(file);
+    for (StoredCurves& stored : readCurves(file, storedMasks(file)))
+        session.curves.push_back(std::move(stored.curves));
     session.prediction = readPrediction(file, session.model.spec);
     if (hdf5::exists(file, "view")) {
         const Handle view = hdf5::openGroup(file, "view");
@@ -113,6 +115,7 @@ std::string newSession(const Session& session) {
     writeResultsAndView(file, session, {});
     writeMasks(file, session.masks, {});
     writeEvaluations(file, session.evaluations);
+    addCurves(file, session.curves, storedMasks(file));
     writePrediction(file, session);
     return sealedImage(file);
 }
@@ -137,7 +140,7 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
     checkIsOf(additions.model, model);
     writeResultsAndView(file, additions, readResults(file, model.spec));
     writePrediction(file, additions);
-    if (additions.masks.empty() && additions.evaluations.empty())
+    if (additions.masks.empty() && additions.evaluations.empty() && additions.curves.empty())
         return withSlope(file);
     if (versionOf(file) < sessionVersion) {
         writeModelCard(hdf5::openGroup(file, "model"), model);
@@ -149,6 +152,7 @@ std::string grownSession(const Session& additions, const MappedFile& original) {
     std::vector<Evaluation> evaluations = joinMasks(runs, additions);
     writeMasks(file, runs.masks, held);
     addEvaluations(file, std::move(evaluations));
+    addCurves(file, additions.curves, storedMasks(file));
     return withSlope(file);
 }
 

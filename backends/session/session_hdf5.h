@@ -27,7 +27,7 @@ Session readSession(const MappedFile& file);
 /// @throws Error
 void writeSession(const Session& session, const std::string& path);
 
-/// Adds results, masks, evaluations, prediction and view to a session file of the same model. Writes a new file if
+/// Adds results, masks, evaluations, curves, prediction and view to a session file of the same model. Writes a new file if
 /// there is none. All other data of the file are kept. Waits while another process writes.
 /// @throws Error if the file belongs to another model (the message names both), is not a session, or stays locked
 void addToSession(const Session& additions, const std::string& path);

@@ -5,6 +5,7 @@
 #include "analysis/metrics/metric.h"
 #include "analysis/prediction/prediction.h"
 #include "backends/session/hdf5_lists.h"
+#include "backends/session/mask_compensation.h"
 #include "backends/session/mask_json.h"
 
 #include <fmt/core.h>
@@ -75,10 +76,40 @@ void writeArrays(const Handle& group, const PruningMask& mask) {
     hdf5::writeNumberList(group, "alpha", alpha);
 }
 
+constexpr const char* compensationGroup = "compensation";
+
+/// Replaces the vectors of a mask's compensation, each as float32 [n].
+void writeStoredCompensation(const Handle& group, const PruningMask& mask) {
+    if (hdf5::exists(group, compensationGroup))
+        hdf5::remove(group, compensationGroup);
+    if (!mask.isCompensated())
+        return;
+    const Handle vectors = hdf5::group(group, compensationGroup);
+    for (const auto& [name, values] : compensationVectors(mask))
+        hdf5::writeFloatList(vectors, name, values);
+}
+
+void readStoredCompensation(const Handle& group, const ModelSpec& spec, PruningMask& mask) {
+    try {
+        const Handle stored = hdf5::openGroup(group, compensationGroup);
+        CompensationVectors vectors;
+        for (const std::string& name : hdf5::children(stored)) {
+            const std::vector<double> values = hdf5::readNumberList(stored, name);
+            vectors.emplace(name, std::vector<float>(values.begin(), values.end()));
+        }
+        addCompensation(mask, vectors, spec);
+    } catch (const Error& error) {
+        throw error.within(compensationGroup);
+    }
+}
+
 SessionMask readStoredMask(const Handle& group, const ModelSpec& spec) {
     SessionMask mask;
     mask.name = hdf5::readText(group, "name");
-    mask.record = parseMask(hdf5::readText(group, "mask"), "mask", spec, {}).record;
+    MaskReading reading = parseMask(hdf5::readText(group, "mask"), "mask", spec, {});
+    if (reading.compensation)
+        readStoredCompensation(group, spec, reading.record.mask);
+    mask.record = std::move(reading.record);
     mask.digest = maskDigest(mask.record.mask);
     if (hdf5::readText(group, "digest") != mask.digest)
         throw Error("is not that of the mask", "digest");
@@ -197,7 +228,21 @@ void writeMasks(const Handle& file, const std::vector<SessionMask>& masks, const
         hdf5::writeText(group, "digest", masks[i].digest);
         hdf5::writeText(group, "mask", maskJson(masks[i].record));
         writeArrays(group, masks[i].record.mask);
+        writeStoredCompensation(group, masks[i].record.mask);
     }
+}
+
+StoredMasks storedMasks(const Handle& file) {
+    StoredMasks masks;
+    if (!hdf5::exists(file, "masks"))
+        return masks;
+    const Handle all = hdf5::openGroup(file, "masks");
+    for (const std::string& number : hdf5::numbered(all)) {
+        std::int64_t value = 0;
+        std::from_chars(number.data(), number.data() + number.size(), value);
+        masks[value] = hdf5::readText(hdf5::openGroup(all, number), "digest");
+    }
+    return masks;
 }
 
 void writePrediction(const Handle& file, const Session& session) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/campaigns/curves.h"
 #include "analysis/evaluation/evaluation.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/model_card.h"
@@ -8,6 +9,7 @@
 #include "backends/session/hdf5_io.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +45,25 @@ std::vector<SessionMask> readMasks(const hdf5::Handle& file, const ModelSpec& sp
 
 /// Writes the masks that are new or changed. @param held masks in the file; `masks` begins with them
 void writeMasks(const hdf5::Handle& file, const std::vector<SessionMask>& masks, const std::vector<SessionMask>& held);
+
+/// Digests of the masks in /masks, by the number of their group.
+using StoredMasks = std::map<std::int64_t, std::string>;
+StoredMasks storedMasks(const hdf5::Handle& file);
+
+/// A set of curves and its number n in /curves/<strategy>/n.
+struct StoredCurves {
+    int number = 0;
+    Curves curves;
+};
+
+/// All curves of /curves, in the order of their numbers. The groups of one number are one set; the dense model is the
+/// group /curves/dense. @throws Error also if groups of one number have different conditions
+std::vector<StoredCurves> readCurves(const hdf5::Handle& file, const StoredMasks& masks);
+/// Writes the dense model of a set and the curves of some strategies. Replaces existing groups.
+void writeCurves(const hdf5::Handle& file, const Curves& curves, const std::vector<std::string>& strategies, int number,
+                 const StoredMasks& masks);
+/// Adds curves, like add() for a session's. Writes only the curves that have additions.
+void addCurves(const hdf5::Handle& file, const std::vector<Curves>& additions, const StoredMasks& masks);
 
 /// All evaluations of /evaluations. Means and errors are computed again from the stored losses and answers.
 std::vector<Evaluation> readEvaluations(const hdf5::Handle& file);

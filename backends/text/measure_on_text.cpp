@@ -15,6 +15,7 @@ namespace secateur {
 
 namespace {
 
+constexpr std::int64_t strategyBatchTokens = 4096;
 constexpr double streamShare = 0.25; ///< as a share of the free memory
 
 std::int64_t tokensInTime(const Model& model, const PruneRequest& request, const Progress& progress) {
@@ -94,6 +95,15 @@ CalibrationText calibrationText(const SequenceText& text, std::int64_t batchToke
             .digest = text.digest};
 }
 
+std::optional<SequenceText> readCorpus(const Model& model, const StrategyRequest& strategy, SequenceRequest like,
+                                       const Progress& progress) {
+    const std::string path = strategy.option("corpus");
+    if (path.empty())
+        return std::nullopt;
+    (like.task.empty() ? like.path : like.task) = path;
+    return readSequenceText(model, like, progress);
+}
+
 PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const MeasureChoice& choice,
                           const Progress& progress) {
     PruneInputs inputs;
@@ -103,14 +113,18 @@ PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const
         return std::move(measureOnChoice(model, std::array{metric}, dense, part, {}).front());
     };
     SequenceText text;
-    if (request.strategy.info->readsText) {
+    const auto corpus = readCorpus(model, request.strategy, SequenceRequest(), progress.part(0, 0));
+    if (corpus)
+        inputs.corpus = calibrationText(*corpus, strategyBatchTokens);
+    if (request.strategy.readsText()) {
         const Progress reading = progress.part(0, 0);
         text = chosenText(model, choice, [&] { return tokensInTime(model, request, reading); }, reading);
-        constexpr std::int64_t batchTokens = 4096;
-        inputs.text = calibrationText(text, batchTokens);
+        inputs.text = calibrationText(text, strategyBatchTokens);
     }
     PruneResult result = prune(model, request, inputs, progress);
     result.warnings.insert(result.warnings.end(), text.warnings.begin(), text.warnings.end());
+    if (corpus)
+        result.warnings.insert(result.warnings.end(), corpus->warnings.begin(), corpus->warnings.end());
     return result;
 }
 

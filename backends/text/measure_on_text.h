@@ -6,6 +6,7 @@
 #include "backends/text/sequence_text.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,11 @@ GradientChange gradientChangeOnChoice(const Model& model, const GradientChangeRe
 /// A text as the input of strategies. Residual streams may use a share of the free memory.
 /// @param text must outlive the result
 CalibrationText calibrationText(const SequenceText& text, std::int64_t batchTokens);
+
+/// Reads the text of a strategy's option `corpus`, divided like another text. Empty without this option.
+/// @throws as readSequenceText()
+std::optional<SequenceText> readCorpus(const Model& model, const StrategyRequest& strategy, SequenceRequest like,
+                                       const Progress& progress);
 
 /// prune() on a chosen text. If the choice does not limit the number of tokens, a strategy that cuts in steps reads as
 /// many as all its steps can process in five minutes, but at least 512 and at most 8,192.

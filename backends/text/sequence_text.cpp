@@ -72,10 +72,14 @@ std::optional<Task> taskOf(const SequenceRequest& request, const Progress& progr
     return readTask(request.task, request.taskOptions, progress);
 }
 
-SequenceSet sequencesOf(const SequenceRequest& request, const std::optional<Task>& task, const Tokenizer& tokenizer,
-                        const SequenceRules& rules, const Progress& progress) {
+/// @param given documents of the request; empty = they are read
+SequenceSet sequencesOf(const SequenceRequest& request, const std::optional<std::vector<std::string>>& given,
+                        const std::optional<Task>& task, const Tokenizer& tokenizer, const SequenceRules& rules,
+                        const Progress& progress) {
     const std::vector<std::string> documents =
-        task ? promptsOf(*task) : readDocuments(request.path, request.field, request.rules.split);
+        given  ? *given
+        : task ? promptsOf(*task)
+               : readDocuments(request.path, request.field, request.rules.split);
     return makeSequences({documents.begin(), documents.end()}, tokenizer, rules, progress);
 }
 
@@ -112,9 +116,8 @@ PerplexityRules settledRules(const PerplexityRules& rules, const Model& model) {
     }
 }
 
-ScoredText cut(const TextRequest& request, const PerplexityRules& rules, const Tokenizer& tokenizer,
-               const Progress& progress) {
-    const std::vector<std::string> documents = readDocuments(request.path, request.field, TextSplit::windows);
+ScoredText cut(const TextRequest& request, const std::vector<std::string>& documents, const PerplexityRules& rules,
+               const Tokenizer& tokenizer, const Progress& progress) {
     try {
         return scoredText(documents, tokenizer, rules, progress);
     } catch (const Error& error) {
@@ -159,6 +162,11 @@ BosRule bosRuleOf(std::string_view name) {
 }
 
 SequenceText readSequenceText(const Model& model, const SequenceRequest& request, const Progress& progress) {
+    return sequenceText(model, request, std::nullopt, progress);
+}
+
+SequenceText sequenceText(const Model& model, const SequenceRequest& request,
+                          const std::optional<std::vector<std::string>>& documents, const Progress& progress) {
     const ModelSpec& spec = model.spec();
     SequenceRules rules = request.rules;
     if (rules.length == 0)
@@ -171,7 +179,7 @@ SequenceText readSequenceText(const Model& model, const SequenceRequest& request
     if (isLabelled)
         readLabelled(model, *task, *tokenizer, rules, text);
     else
-        text.set = sequencesOf(request, task, *tokenizer, rules, progress);
+        text.set = sequencesOf(request, documents, task, *tokenizer, rules, progress);
     const std::string source = request.task.empty() ? sourceName(request.path) : request.task;
     if (text.set.sequences.empty())
         throw Error("holds no text to measure on", source);
@@ -194,6 +202,12 @@ SequenceText readSequenceText(const Model& model, const SequenceRequest& request
 }
 
 EvaluationText readEvaluationText(const Model& model, const TextRequest& request, const Progress& progress) {
+    settledRules(request.rules, model); // checked before anything is read
+    return evaluationText(model, request, readDocuments(request.path, request.field, TextSplit::windows), progress);
+}
+
+EvaluationText evaluationText(const Model& model, const TextRequest& request, const std::vector<std::string>& documents,
+                              const Progress& progress) {
     const PerplexityRules rules = settledRules(request.rules, model);
     const auto tokenizer = openTokenizer(model.card());
     EvaluationText text;
@@ -203,7 +217,7 @@ EvaluationText readEvaluationText(const Model& model, const TextRequest& request
     if (context > 0 && rules.window > context)
         text.warnings.push_back(
             fmt::format("a window of {} tokens is longer than the model's context of {}", rules.window, context));
-    text.scored = cut(request, rules, *tokenizer, progress);
+    text.scored = cut(request, documents, rules, *tokenizer, progress);
     text.digest = dataDigest(text.scored.windows);
     spdlog::info("{} windows, {} tokens with those of context", text.scored.windows.sequences.size(),
                  text.scored.windows.tokens);

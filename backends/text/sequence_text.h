@@ -10,6 +10,7 @@
 #include "analysis/text/tokenizer.h"
 #include "backends/text/task_file.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,10 @@ struct SequenceRequest {
 /// @throws Error naming the text or the model; UsageError for contradictory options; Cancelled
 SequenceText readSequenceText(const Model& model, const SequenceRequest& request, const Progress& progress = {});
 
+/// readSequenceText() of documents that are known. @param documents empty = they are read
+SequenceText sequenceText(const Model& model, const SequenceRequest& request,
+                          const std::optional<std::vector<std::string>>& documents, const Progress& progress = {});
+
 /// The name of a rule: "document", "line", "stream", "windows"; "tokenizer_default", "always", "never", "first_only".
 std::string_view name(TextSplit split);
 std::string_view name(BosRule rule);
@@ -41,6 +46,10 @@ BosRule bosRuleOf(std::string_view name);
 /// Reads a text and divides it into windows to score, with the model's own tokenizer.
 /// @throws Error naming the text or the model; UsageError for contradictory rules; Cancelled
 EvaluationText readEvaluationText(const Model& model, const TextRequest& request, const Progress& progress = {});
+
+/// readEvaluationText() of documents that are known.
+EvaluationText evaluationText(const Model& model, const TextRequest& request, const std::vector<std::string>& documents,
+                              const Progress& progress = {});
 
 /// The tokens of a prompt. @throws Error if the model has no tokenizer, or it cannot be read
 PromptTokens promptTokens(const Model& model, const std::string& text);

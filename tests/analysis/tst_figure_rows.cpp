@@ -6,6 +6,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/figures/figure_table.h"
 #include "analysis/masks/mask_algebra.h"
+#include "tests/support/curve_session.h"
 #include "tests/support/evaluated_session.h"
 #include "tests/support/suite.h"
 #endif
@@ -97,8 +98,14 @@ private:
     std::shared_ptr<const Plan> m_plan;
 };
 
+/// A session with evaluations, or, for figures of sweeps, one with curves.
 Figure drawn(const FromSession&, const FigureRequest& request) {
-    Session session = test::evaluatedSession();
+    const bool isOfCurves = request.options.contains("set");
+    Session session = isOfCurves ? test::curveSession() : test::evaluatedSession();
+    if (isOfCurves) {
+        test::addOtherText(session);
+        std::swap(session.curves[0], session.curves[1]); // figures show the last set
+    }
     for (const MetricRequest& metric : metricsOf(request))
         session.results.push_back(test::result(metric.resultId().c_str(), session.model.spec, 1));
     return drawFigure(request, session);

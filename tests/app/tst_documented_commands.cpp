@@ -99,6 +99,8 @@ QList<Option> optionsOf(const QStringList& words) {
 QStringList neededBy(const QString& command) {
     if (command.contains(" measure "))
         return {"--metric"};
+    if (command.contains(" sweep "))
+        return {"--strategy", "--budgets", "--preset", "--out"};
     if (command.contains("gnorm_greedy")) // takes minutes on the built-in text
         return {"--strategy", "--budget", "--out", "--text", "--task"};
     if (command.contains(" prune "))
@@ -119,7 +121,7 @@ QStringList neededBy(const QString& command) {
 /// Options that need another one.
 const QMap<QString, QStringList> dependents{{"--task", {"--format", "--limit", "--shots", "--shots-from", "--answers"}},
                                             {"--shots", {"--shots-from"}},
-                                            {"--latency", {"--new-tokens", "--lengths", "--by"}},
+                                            {"--latency", {"--new-tokens", "--lengths", "--by", "--runs"}},
                                             {"--mask", {"--predict"}}};
 
 /// Whether an option changes the form of what is printed. Commands without another one are run as text only.
@@ -218,7 +220,7 @@ private:
     void writeTexts() const {
         const QByteArray page =
             " = Title = \n\n" + repeated(" The page has # words , and then more of them .", 24) + "\n\n";
-        for (const char* name : {"wiki.raw", "wiki.test.raw"})
+        for (const char* name : {"wiki.raw", "wiki.test.raw", "calibration.txt"})
             m_scratch.write(name, repeated(page, 4));
         m_scratch.write("sentences.txt", repeated("This is sentence # of them.\n", 8));
         m_scratch.write("alpaca.jsonl", repeated(R"({"prompt": "Say #: ", "answers": ["#"]})"
@@ -308,8 +310,8 @@ private slots:
     void theyAreFound() {
         const QList<Documented> commands = documentedCommands();
         QVERIFY2(commands.size() > 50, qPrintable(QString::number(commands.size())));
-        for (const char* verb : {"inspect", "measure", "ablate", "prune", "evaluate", "mask", "generate", "export",
-                                 "session", "plot", "list"})
+        for (const char* verb : {"inspect", "measure", "ablate", "prune", "evaluate", "sweep", "mask", "generate",
+                                 "export", "session", "plot", "list"})
             QVERIFY2(std::ranges::any_of(commands,
                                          [&](const Documented& documented) {
                                              return documented.command.startsWith(QString("secateur-cli ") + verb);

@@ -136,7 +136,7 @@ public:
 
 private:
     QString wrongFiles(const QString& folder, const Ending& ending, int generation, bool mayLeave) const {
-        const Files found = filesIn(folder);
+        const Files found = withoutUnnamed(filesIn(folder));
         const bool isOld = isWhole(found, 0);
         const bool isNew = isWhole(found, generation);
         if (!isOld && !isNew)
@@ -156,7 +156,8 @@ private:
     /// may be of another one.
     bool isWhole(const Files& found, int generation) const {
         const Files& all = m_generations[static_cast<std::size_t>(generation)];
-        return found.contains(all.begin()->first) && isPartOf(found, all);
+        const auto first = std::ranges::find_if_not(all, [](const auto& file) { return isCompensation(file.first); });
+        return found.contains(first->first) && isPartOf(found, all);
     }
 
     const Writer& m_writer;

@@ -16,8 +16,9 @@ namespace {
 const Corruptions& all() {
     static const Corruptions rows = fileCorruptions() + safetensorsCorruptions() + indexCorruptions() +
                                     configCorruptions() + ggufCorruptions() + splitCorruptions() + maskCorruptions() +
-                                    pytorchCorruptions() + sessionCorruptions() + sessionRunCorruptions() +
-                                    predictionCorruptions() + tokenizerCorruptions();
+                                    compensationCorruptions() + pytorchCorruptions() + sessionCorruptions() +
+                                    sessionRunCorruptions() + sessionCurveCorruptions() + predictionCorruptions() +
+                                    tokenizerCorruptions();
     return rows;
 }
 

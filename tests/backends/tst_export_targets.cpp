@@ -48,7 +48,7 @@ ExportResult writeList(const ExportTarget& target, const Model&, const ExportReq
     return result;
 }
 
-ExportLayout listLayout(const ModelSpec& source, const PruningMask&) {
+ExportLayout listLayout(const ModelSpec& source, const PruningMask&, std::string_view) {
     return {"list", source};
 }
 
@@ -115,7 +115,8 @@ private slots:
                 continue;
             }
             ++written;
-            const ExportLayout layout = target.writer->layoutOf(model->spec(), request.record.mask);
+            const ExportLayout layout =
+                target.writer->layoutOf(model->spec(), request.record.mask, model->card().format);
             const ExportResult result = exportModel(*model, target, request);
             QCOMPARE(result.target, std::string(target.id));
             QCOMPARE(result.layout, std::string(layout.id));

@@ -4,6 +4,7 @@
 #include "analysis/running/runner_results.h"
 #include "tests/support/engine_case.h"
 #include "tests/support/suite.h"
+#include "tests/support/zeroed_model.h"
 #endif
 
 #include <QtTest>
@@ -20,49 +21,6 @@ constexpr double tolerance = 1e-5; ///< relative to the largest expected value
 constexpr std::array allTaps{Tap::input,     Tap::attentionInput, Tap::query,           Tap::key,
                              Tap::value,     Tap::context,        Tap::attentionOutput, Tap::attentionUpdate,
                              Tap::mlpHidden, Tap::mlpOutput,      Tap::mlpUpdate,       Tap::output};
-
-/// A model of the full shape in which the weights of cut units are 0: the columns of W_o for cut heads and of W_down
-/// for cut neurons, and all output weights and biases of dropped sublayers.
-class ZeroedModel : public Model {
-public:
-    ZeroedModel(const Model& model, PruningMask mask)
-        : m_model(model)
-        , m_mask(std::move(mask)) {}
-
-    const ModelCard& card() const override { return m_model.card(); }
-    bool has(int layer, WeightName which) const override { return m_model.has(layer, which); }
-    std::string place(int layer, WeightName which) const override { return m_model.place(layer, which); }
-    std::string fingerprint() const override { return {}; }
-    at::Tensor tensor(int layer, WeightName which) const override {
-        at::Tensor weight = m_model.tensor(layer, which);
-        if (layer < 0)
-            return weight;
-        const LayerMask& mask = m_mask.layer(layer);
-        const bool noAttention = mask.attention == AttentionCut::drop;
-        if ((which == WeightName::outputBias && noAttention) || (which == WeightName::downBias && !mask.mlp))
-            return at::zeros_like(weight);
-        if (which == WeightName::output)
-            return withoutColumns(weight, mask.heads, noAttention,
-                                  spec().layers[static_cast<std::size_t>(layer)].headDim);
-        if (which == WeightName::down)
-            return withoutColumns(weight, mask.neurons, !mask.mlp, 1);
-        return weight;
-    }
-
-private:
-    static at::Tensor withoutColumns(const at::Tensor& weight, const std::vector<bool>& kept, bool dropped, int width) {
-        at::Tensor zeroed = weight.clone();
-        if (dropped)
-            return zeroed.zero_();
-        for (std::size_t i = 0; i < kept.size(); ++i)
-            if (!kept[i])
-                zeroed.narrow(1, static_cast<std::int64_t>(i) * width, width).zero_();
-        return zeroed;
-    }
-
-    const Model& m_model;
-    PruningMask m_mask;
-};
 
 /// The residual streams of a batch through the model in which the weights of cut units are 0.
 std::vector<at::Tensor> zeroedStreams(const EngineCase& c, const PruningMask& mask) {

@@ -1,5 +1,6 @@
 // The JSON documents printed with --json have all documented fields, also for missing values and layers without heads.
 
+#include "backends/json/figure_json.h"
 #include "backends/json/result_json.h"
 #include "tests/support/fixture.h"
 #include "tests/support/suite.h"

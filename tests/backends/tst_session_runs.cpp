@@ -208,6 +208,7 @@ private slots:
         const Session whole = old;
         old.masks.clear();
         old.evaluations.clear();
+        old.curves.clear();
         writeSession(old, path);
         change(path, [](const hdf5::Handle& file) {
             for (const char* group : {"masks", "evaluations"})

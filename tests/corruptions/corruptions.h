@@ -26,9 +26,11 @@ Corruptions configCorruptions();
 Corruptions ggufCorruptions();
 Corruptions splitCorruptions();
 Corruptions maskCorruptions();
+Corruptions compensationCorruptions();
 Corruptions pytorchCorruptions();
 Corruptions sessionCorruptions();
 Corruptions sessionRunCorruptions();
+Corruptions sessionCurveCorruptions();
 Corruptions predictionCorruptions();
 Corruptions tokenizerCorruptions();
 

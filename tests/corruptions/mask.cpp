@@ -59,13 +59,42 @@ void addFiles(Table& table) {
     table.whole("a fraction of a version", R"({"secateur_mask":1.5})",
                 "secateur_mask: expected a whole number from 1 to 999, found 1.5");
     table.more("an unknown field", R"("notes":"")",
-               "notes: is an unknown field; the fields are secateur_mask, model, layers, bias_compensation, note, "
-               "provenance");
+               "notes: is an unknown field; the fields are secateur_mask, model, layers, compensation, "
+               "bias_compensation, note, provenance");
     table.more("a note of numbers", R"("note":1)", "note: expected text, found 1");
-    table.more("bias compensation", R"("bias_compensation":{"file":"b.safetensors"})",
-               "bias_compensation: is not supported yet; only null is");
-    table.more("no bias compensation in words", R"("bias_compensation":false)",
-               "bias_compensation: is not supported yet; only null is");
+}
+
+QByteArray link(const QByteArray& file, const QByteArray& sum, const QByteArray& mode) {
+    return R"("compensation":{"file":")" + file + R"(","sha256":")" + sum + R"(","mode":")" + mode + R"("})";
+}
+
+/// Links to a compensation. The file itself is damaged in the rows of compensation.cpp.
+void addLinks(Table& table) {
+    const QByteArray sum(64, 'a');
+    table.more("a compensation by name", R"("compensation":"a.safetensors")",
+               "compensation: expected an object, found \"a.safetensors\"");
+    table.more("a compensation without a file", R"("compensation":{"sha256":"","mode":"bias"})",
+               "compensation: file: is missing");
+    table.more("a compensation without a sum", R"("compensation":{"file":"a","mode":"bias"})",
+               "compensation: sha256: is missing");
+    table.more("a compensation without a mode", R"("compensation":{"file":"a","sha256":")" + sum + "\"}",
+               "compensation: mode: is missing");
+    table.more("a compensation elsewhere", link("../a", sum, "bias"),
+               "compensation: file: \"../a\" is not the name of a file beside the mask");
+    table.more("a compensation that is a folder", link("..", sum, "bias"),
+               "compensation: file: \"..\" is not the name of a file beside the mask");
+    table.more("a short sum", link("a", "abc", "bias"),
+               "compensation: sha256: expected 64 lower-case hexadecimal digits");
+    table.more("a sum in capitals", link("a", QByteArray(64, 'A'), "bias"),
+               "compensation: sha256: expected 64 lower-case hexadecimal digits");
+    table.more("an unknown mode", link("a", sum, "weights"),
+               "compensation: mode: expected one of bias, scale, both, found \"weights\"");
+    table.more("an unknown field of the compensation", R"("compensation":{"path":"a"})",
+               "compensation: path: is an unknown field; the fields are file, sha256, mode");
+    table.more("two compensations", link("a", sum, "bias") + R"(,"bias_compensation":{})",
+               "bias_compensation: is given together with \"compensation\", which replaces it");
+    table.more("an earlier compensation by name", R"("bias_compensation":false)",
+               "bias_compensation: expected an object, found false");
 }
 
 void addModels(Table& table) {
@@ -174,13 +203,21 @@ void addProvenance(Table& table) {
     table.more("provenance in words", R"("provenance":"by hand")", source + "expected an object, found \"by hand\"");
     table.more("an unknown field of the provenance", R"("provenance":{"metric":"a"})",
                source + "metric: is an unknown field; the fields are strategy, options, budget, text, seed, "
-                        "created, secateur, history, text_digest, order");
+                        "created, secateur, history, text_digest, order, notes, alpha_curves");
     table.more("a history in words", R"("provenance":{"history":"greedy"})",
                source + "history: expected an object, found \"greedy\"");
     table.more("a history's unknown field", R"("provenance":{"history":{"loss":1}})",
                source + "history: loss: is an unknown field; the fields are measure, before, steps, cuts");
     table.more("a history's cut of no layer", R"("provenance":{"history":{"cuts":[{"step":1,"layer":-1}]}})",
                source + "history: cuts[0]: layer: expected a whole number from 0 to 2147483647, found -1");
+    table.more("a history's cut of no unit", R"("provenance":{"history":{"cuts":[{"step":1,"unit":"wheel"}]}})",
+               source + "history: cuts[0]: unit: \"wheel\" is not a unit that can be cut");
+    table.more("alpha curves in words", R"("provenance":{"alpha_curves":"steep"})",
+               source + "alpha_curves: expected a list of objects, found \"steep\"");
+    table.more("an alpha curve of words", R"("provenance":{"alpha_curves":[{"alphas":["a"]}]})",
+               source + "alpha_curves[0]: alphas: expected a list of numbers, found [\"a\"]");
+    table.more("an alpha curve without losses", R"("provenance":{"alpha_curves":[{"alphas":[0,1],"losses":[2]}]})",
+               source + "alpha_curves[0]: losses: expected 2 numbers, one for each of \"alphas\", found 1");
     table.more("a strategy by number", R"("provenance":{"strategy":1})", source + "strategy: expected text, found 1");
     table.more("options in a list", R"("provenance":{"options":[]})", source + "options: expected an object, found []");
     table.more("an option that is no text", R"("provenance":{"options":{"a":1}})",
@@ -216,6 +253,7 @@ void addTied(Table& table) {
 Corruptions maskCorruptions() {
     Table table;
     addFiles(table);
+    addLinks(table);
     addModels(table);
     addCuts(table);
     addKinds(table);

@@ -1,4 +1,6 @@
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
+#include "tests/support/zeroed_model.h" // before Qt
+
 #include "analysis/base/error.h"
 #include "analysis/figures/figure.h"
 #include "app/window/window_services.h"
@@ -115,6 +117,17 @@ const std::vector<Writer>& writers() {
              writeMask(folder + "/work.mask.json", maskOf(maskedSpec(), generation));
          },
          [](const std::string& folder) { readMask(folder + "/work.mask.json", maskedSpec(), {}); }},
+        {"compensated-mask", 6,
+         [](const std::string& folder, int generation) {
+             MaskRecord record = maskOf(maskedSpec(), generation);
+             if (generation % 3 != 2) // every third one replaces a mask with a compensation by one without
+                 record.mask = withDrawnCompensation(record.mask, maskedSpec(), static_cast<unsigned>(generation));
+             writeMask(folder + "/work.mask.json", record);
+         },
+         [](const std::string& folder) {
+             if (!readMask(folder + "/work.mask.json", maskedSpec(), {}).warnings.empty())
+                 throw Error("has lost its compensation", folder);
+         }},
         {"figure-csv", 2,
          [](const std::string& folder, int generation) {
              writeWhole(folder + "/work.csv", toCsv(figureOf(generation)), FileKind::csv);

@@ -35,6 +35,23 @@ inline Files filesIn(const QString& folder) {
     return files;
 }
 
+inline bool isCompensation(const QString& name) {
+    return name.endsWith(".compensation.safetensors");
+}
+
+/// The files without compensations that no mask names: the old or the new one of a mask whose writing was interrupted.
+inline Files withoutUnnamed(const Files& files) {
+    Files named;
+    for (const auto& file : files) {
+        const auto names = [&](const auto& other) {
+            return other.second.find(file.first.toStdString()) != std::string::npos;
+        };
+        if (!isCompensation(file.first) || std::ranges::any_of(files, names))
+            named.insert(file);
+    }
+    return named;
+}
+
 inline QStringList leftoversIn(const QString& folder) {
     QStringList names;
     for (const QString& name : QDir(folder).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot))

@@ -122,7 +122,66 @@ inline PromptContinuation drawnContinuation(const std::string& prompt, const std
     return {{prompt, 7, {0.5, 0.9, 11}, SpecialText::parsed}, text, {{5, 7, 0}, TextEnd::stopToken}};
 }
 
-/// A session with two masks and all kinds of evaluations: of the dense model, of the masks, unfinished, and on tasks.
+/// A point with a mask of a session, and made-up numbers from `first` on.
+inline CurvePoint drawnPoint(const Budget& budget, const std::string& mask, double first) {
+    CurvePoint point{.key = {.budget = budget}, .mask = mask};
+    point.removed = {1, 2, 3, 4, 5, 6, 7};
+    point.parameters = 1'000;
+    for (double CurvePoint::*number :
+         {&CurvePoint::kvBytesPerToken, &CurvePoint::operationsPerToken, &CurvePoint::lossNats, &CurvePoint::deltaNats,
+          &CurvePoint::deltaStandardError, &CurvePoint::perplexity, &CurvePoint::choosingSeconds,
+          &CurvePoint::scoringSeconds})
+        point.*number = first += 0.1;
+    return point;
+}
+
+/// Curves of two strategies: points with a task, with seeds, not yet scored, failed, and with a smaller budget. The
+/// second set has another scored text, and a distance of pooled outputs.
+inline std::vector<Curves> drawnCurves(const std::vector<SessionMask>& masks) {
+    Curves curves;
+    CurveConditions& own = curves.conditions;
+    own.calibration = {"texts/é.txt", 3, 90, 90, 32, "document", "first_only"};
+    own.calibrationDigest = "sha256:calibration";
+    own.scored = {"built-in", "sha256:scored", 160, 10, {TextProtocol::tokenPpl, BosMode::firstOnly, 16, 160}};
+    own.dtype = "float32";
+    own.device = "cpu";
+    own.protect = "first_last";
+    own.baseDigest = masks[0].digest;
+    own.positions = 512;
+    own.scoresCalibrationText = true;
+    curves.tasks = {{"folder/choices", "tasks/é.jsonl", "arc", "sha256:rules", 3}};
+    curves.latency = {5, 32};
+    curves.warnings = {"a word"};
+    curves.dense = drawnPoint({}, "dense", 1);
+    curves.dense.deltaNats = curves.dense.deltaStandardError = missing;
+    curves.dense.tasks = {{"folder/choices", "acc", 0.75, 0.25}};
+
+    CurvePoint scored = drawnPoint({2}, masks[0].digest, 2);
+    scored.tasks = {{"folder/choices", "acc", 0.5, 0.25, -0.25, 0.125}, {"folder/choices", "acc_norm", 1, missing}};
+    scored.tokensPerSecond = 12.5;
+    CurvePoint failed{.key = {.budget = {1.5}}, .error = "--budget: é is not \"whole\""};
+    CurvePoint limited = drawnPoint({99, true, BudgetOf::kvBytes}, masks[1].digest, 3);
+    limited.reached = Budget{66.66, true, BudgetOf::kvBytes};
+    limited.key.compensation = "none";
+    Curves second = curves;
+    join(curves, {.conditions = own, .dense = curves.dense, .curves = {{"gate_norm", {failed, scored, limited}}}});
+    for (int repetition = 0; repetition < 2; ++repetition) {
+        CurvePoint point = drawnPoint({12.5, true}, masks[1].digest, 4 + repetition);
+        point.key.repetition = repetition;
+        point.key.seed = 7 + static_cast<std::uint64_t>(repetition);
+        point.lossNats = point.deltaNats = point.deltaStandardError = point.perplexity = missing;
+        join(curves, {.conditions = own, .dense = curves.dense, .curves = {{"random_head:per_layer=true", {point}}}});
+    }
+    second.conditions.scored.digest = "sha256:other";
+    second.dense.pooledDistance = second.dense.pooledStandardError = 0;
+    CurvePoint pooled = drawnPoint({2}, "sha256:of a mask that was removed", 5);
+    pooled.pooledDistance = 0.25;
+    pooled.pooledStandardError = 0.125;
+    join(second, {.conditions = second.conditions, .dense = second.dense, .curves = {{"gate_norm", {pooled}}}});
+    return {curves, second};
+}
+
+/// A session with two masks, curves, and all kinds of evaluations: of the dense model, of the masks, unfinished, and on tasks.
 inline Session evaluatedSession() {
     Session session = raggedSession();
     session.results.resize(1);
@@ -142,6 +201,7 @@ inline Session evaluatedSession() {
     session.evaluations[2].pooled = pooled;
     session.evaluations[0].continuations = {drawnContinuation("Once é", " upon\n"), drawnContinuation("Two", "")};
     session.evaluations[1].continuations = {drawnContinuation("Once é", " there")};
+    session.curves = drawnCurves(session.masks);
     return session;
 }
 

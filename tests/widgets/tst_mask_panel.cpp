@@ -102,6 +102,7 @@ class TestMaskPanel : public QObject {
 
 private slots:
     void saysWhatIsCutAndSaved();
+    void saysThatAMaskIsCompensated();
     void amountIsShownBeforeItIsCut();
     void theMetricStaysWhileItIsMeasuredAgain();
     void sliderCutsWhenItIsLetGo();
@@ -128,6 +129,34 @@ void TestMaskPanel::saysWhatIsCutAndSaved() {
     bench.masks().undoStack()->undo();
     bench.masks().undoStack()->undo();
     QVERIFY(bench.text("Cut units").startsWith("Nothing is cut."));
+}
+
+void TestMaskPanel::saysThatAMaskIsCompensated() {
+    Bench bench;
+    bench.masks().setHeadsCut({{0, 0}}, true);
+    PruningMask mask = bench.masks().mask();
+    for (const int layer : {0, 1}) {
+        LayerMask own = mask.layer(layer);
+        LayerCompensation made;
+        made.headScale.assign(own.heads.size(), 2.F);
+        made.neuronScale.assign(own.neurons.size(), 3.F);
+        own.compensation = std::make_shared<const LayerCompensation>(made);
+        mask.setLayer(layer, own);
+    }
+    bench.masks().replaceMask(mask, "compensate");
+    QCOMPARE(bench.text("Cut units"), "1 head · compensated");
+    // Undo and redo carry the compensation. An edit removes that of the edited sublayer only.
+    bench.masks().undoStack()->undo();
+    QCOMPARE(bench.text("Cut units"), "1 head");
+    bench.masks().undoStack()->redo();
+    QVERIFY(bench.masks().mask() == mask);
+    bench.masks().setHeadsCut({{0, 0}}, false);
+    QCOMPARE(bench.text("Cut units"), "Nothing is cut · compensated");
+    QVERIFY(compensationOf(bench.masks().mask().layer(0)).headScale.empty());
+    QVERIFY(!compensationOf(bench.masks().mask().layer(0)).neuronScale.empty());
+    QVERIFY(bench.masks().mask().layer(1) == mask.layer(1));
+    bench.masks().undoStack()->undo();
+    QVERIFY(bench.masks().mask() == mask);
 }
 
 void TestMaskPanel::amountIsShownBeforeItIsCut() {
@@ -317,7 +346,7 @@ void TestMaskPanel::aPointChoosesItsRow() {
         bench.masks().duplicateMask();
     }
     bench.masks().clearMask();
-    EvaluationScatter* scatter = bench.evaluations.scatter();
+    PointWidget* scatter = bench.evaluations.scatter();
     QTRY_VERIFY(scatter->isVisible() && scatter->position(2));
     QTest::mouseClick(scatter, Qt::LeftButton, {}, *scatter->position(1));
     QVERIFY(bench.evaluations.current());

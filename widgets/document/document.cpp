@@ -177,6 +177,23 @@ void Document::addEvaluation(Evaluation evaluation, const MaskRecord& record) {
         noteChange();
 }
 
+void Document::addSweepNews(const SweepNews& news) {
+    for (const ChosenMask& mask : news.masks)
+        add(m_session, SessionMask{mask.name, mask.digest, mask.record});
+    for (const MetricResult& result : news.results)
+        add(m_session, result);
+    for (const Evaluation& evaluation : news.evaluations)
+        add(m_session, evaluation);
+    if (news.curves)
+        add(m_session.curves, *news.curves);
+    if (!news.results.empty())
+        m_measurements->tellAllChanged();
+    if (!news.evaluations.empty())
+        emit evaluationsChanged();
+    emit curvesChanged();
+    noteChange();
+}
+
 void Document::setPrediction(std::shared_ptr<const PredictionBasis> basis) {
     m_session.prediction = std::move(basis);
     if (!m_sessionPath.isEmpty())

@@ -67,6 +67,8 @@ public:
 
     /// Adds an evaluation to the session, and the evaluated mask if the session does not have it.
     void addEvaluation(Evaluation evaluation, const MaskRecord& record);
+    /// Adds what a sweep found: masks, measurements, evaluations of the dense model, and points of curves.
+    void addSweepNews(const SweepNews& news);
     /// Adds the gradients from which the loss under a mask is predicted to the session.
     void setPrediction(std::shared_ptr<const PredictionBasis> basis);
     /// Sets the session with which results are compared; null = none.
@@ -114,6 +116,8 @@ signals:
     /// Emitted when the open session's checkpoint was found.
     void modelLocated();
     void evaluationsChanged();
+    /// Points were added to the session's curves.
+    void curvesChanged();
     void sessionPathChanged();
     void modifiedChanged();
     /// noteChange() was called.

@@ -62,7 +62,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     , m_automatic(new QCheckBox(tr("after each edit")))
     , m_table(new QTableView)
     , m_hint(new QLabel(tr("Each evaluated mask becomes a row; the dense model is the first.")))
-    , m_scatter(new EvaluationScatter)
+    , m_scatter(new PointWidget)
     , m_actions(new FigureActions(m_scatter, [this] { return currentFigure(); }))
     , m_drawing(new QTimer(this)) {
     auto* row = new QHBoxLayout;
@@ -96,8 +96,8 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
     connect(live, &LiveEvaluation::choiceChanged, this, &EvaluationsPanel::showChoice);
-    connect(m_scatter, &EvaluationScatter::chosen, this, &EvaluationsPanel::showRow);
-    connect(m_scatter, &EvaluationScatter::activated, this, [this](std::size_t place) {
+    connect(m_scatter, &PointWidget::chosen, this, &EvaluationsPanel::showRow);
+    connect(m_scatter, &PointWidget::activated, this, [this](std::size_t place) {
         if (const int found = m_model->rowOf(place); found >= 0)
             restore(found);
     });

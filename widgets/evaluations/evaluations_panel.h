@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/evaluation/evaluation.h"
-#include "widgets/evaluations/evaluation_scatter.h"
+#include "widgets/plot/point_widget.h"
 
 #include <QWidget>
 
@@ -34,7 +34,7 @@ public:
     EvaluationsPanel(Document* document, LiveEvaluation* live, QWidget* parent = nullptr);
 
     QTableView* table() const { return m_table; }
-    EvaluationScatter* scatter() const { return m_scatter; }
+    PointWidget* scatter() const { return m_scatter; }
     /// The evaluation of the current row; null if there is none.
     const Evaluation* current() const;
 
@@ -88,7 +88,7 @@ private:
     QCheckBox* m_automatic;
     QTableView* m_table;
     QLabel* m_hint;
-    EvaluationScatter* m_scatter;
+    PointWidget* m_scatter;
     FigureActions* m_actions;
     QToolButton* m_extra = nullptr;
     std::vector<Evaluation> m_removed; ///< rows that were removed last

@@ -260,8 +260,15 @@ void PriceBox::refresh() {
     const PruningMask& mask = masks.preview() ? *masks.preview() : masks.mask();
     const Price price = prices->price(mask);
     const QString summary = cutSummary(price);
-    m_cuts->setText(summary.isEmpty() ? tr("Nothing is cut. Select heads and press Space, or use the shears (S).")
-                                      : summary);
+    const bool isCompensated = mask.isCompensated();
+    if (summary.isEmpty())
+        m_cuts->setText(isCompensated ? tr("Nothing is cut · compensated")
+                                      : tr("Nothing is cut. Select heads and press Space, or use the shears (S)."));
+    else
+        m_cuts->setText(isCompensated ? tr("%1 · compensated").arg(summary) : summary);
+    m_cuts->setToolTip(isCompensated ? tr("The mask changes kept weights to make up for its cuts. Editing a sublayer's "
+                                          "cuts removes its compensation.")
+                                     : QString());
     m_parameters->setText(saving(price.parameters, shortCount));
     m_bytes->setText(saving(price.bytes, shortBytes));
     m_cache->setText(saving(price.kvBytesPerToken, shortBytes));

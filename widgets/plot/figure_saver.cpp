@@ -3,6 +3,7 @@
 #include "widgets/plot/figure_painter.h"
 #include "widgets/plot/plot_axes.h"
 #include "widgets/plot/plot_layer_marks.h"
+#include "widgets/plot/plot_panels.h"
 
 #include <QBuffer>
 #include <QFile>
@@ -39,10 +40,37 @@ int pixels(double cm) {
     return static_cast<int>(std::lround(cm / cmPerInch * pixelsPerInch));
 }
 
+/// Length in cm of the longest name along an axis of cells with texts.
+double namesCm(const FigureAxis& axis, const Figure& figure) {
+    constexpr double letterCm = 0.15;
+    std::size_t longest = 0;
+    for (const std::string& name : axis.names)
+        longest = std::max(longest, std::min<std::size_t>(name.size(), 28));
+    return figure.cellTexts.empty() ? 0 : letterCm * static_cast<double>(longest);
+}
+
+/// Height of panels in cm.
+double panelsCm(const Figure& figure, double widthCm) {
+    constexpr double unitsPerCm = 96 / cmPerInch;
+    constexpr double aroundCells = 1.2; // title, ticks
+    constexpr double label = 0.5;
+    std::size_t layers = 1;
+    std::size_t longest = 1; // name of a column, which may stand upright
+    for (const FigurePanel& panel : figure.panels) {
+        layers = std::max(layers, panel.cells.rows());
+        for (const std::string& name : panel.columns)
+            longest = std::max(longest, name.size());
+    }
+    const double upright = longest > 4 ? 0.15 * static_cast<double>(longest) : 0;
+    const double cells = std::clamp(0.32 * static_cast<double>(layers), 1.6, 4.0);
+    const int rows = panelGrid(figure.panels.size(), widthCm * unitsPerCm).rows;
+    return rows * (cells + aroundCells + upright) + label + (figure.title.empty() ? 0 : 0.5);
+}
+
 /// Height of a heat map in cm. Cells are square unless the page limits the height. Includes room for labels of 8 pt.
 double heatMapCm(const Figure& figure, double widthCm) {
-    const double besideCells = figure.rowBars ? 4.4 : 2.9; // labels, bars, colour bar
-    constexpr double aboveAndBelow = 1.7;
+    const double besideCells = (figure.rowBars ? 4.4 : 2.9) + namesCm(figure.y, figure); // labels, bars, colour bar
+    const double aboveAndBelow = 1.7 + namesCm(figure.x, figure);
     constexpr double tallestCell = 0.8;
     const double rows = std::max(1.0, static_cast<double>(figure.cells.rows()));
     const double columns = std::max(1.0, static_cast<double>(figure.cells.columns()));
@@ -57,6 +85,8 @@ double legendCm(const Figure& figure) {
     constexpr std::size_t usual = 2;
     const std::size_t notes = estimatesIn(figure).empty() ? 0 : 2;
     const std::size_t marks = figure.mask ? entriesOf(layerMarks(*figure.mask, nullptr, true)).size() : 0;
+    if (figure.kind == FigureKind::curves)
+        return figure.series.size() > 2 * usual ? rowCm * static_cast<double>(figure.series.size() / 2 - usual) : 0;
     const std::size_t rows = figure.kind == FigureKind::series  ? figure.series.size() + notes + marks
                              : figure.kind == FigureKind::bands ? usual + marks
                                                                 : 0;
@@ -67,6 +97,8 @@ QSize sizeOf(const Figure& figure, FigureWidth width) {
     const double cm = width == FigureWidth::column ? columnCm : pageCm;
     if (figure.kind == FigureKind::heatMap)
         return {pixels(cm), pixels(heatMapCm(figure, cm))};
+    if (figure.kind == FigureKind::panels)
+        return {pixels(cm), pixels(panelsCm(figure, cm))};
     return {pixels(cm), pixels(width == FigureWidth::column ? 6.0 + legendCm(figure) : 7.6)};
 }
 

@@ -56,7 +56,8 @@ private:
     QString m_prefix;
 };
 
-/// Names at integers from 0; where they would touch, at every second, fifth...
+/// Names at integers from 0; where they would touch, at every second, fifth... Only horizontal labels below an axis
+/// stand side by side by their widths.
 class NamedTicker : public QCPAxisTicker {
 public:
     NamedTicker(const QCPAxis& axis, QStringList names)
@@ -65,8 +66,12 @@ public:
 
 protected:
     double getTickStep(const QCPRange& range) override {
-        const double height = QFontMetricsF(m_axis.tickLabelFont()).height(); // also of labels that stand upright
-        return stepFor(height, pixelLength(m_axis) / range.size());
+        const QFontMetricsF metrics(m_axis.tickLabelFont());
+        double extent = metrics.height();
+        if (m_axis.orientation() == Qt::Horizontal && m_axis.tickLabelRotation() == 0)
+            for (const QString& name : m_names)
+                extent = std::max(extent, metrics.horizontalAdvance(name + "0"));
+        return stepFor(extent, pixelLength(m_axis) / range.size());
     }
     int getSubTickCount(double) override { return 0; }
     QString getTickLabel(double tick, const QLocale&, QChar, int) override {
@@ -198,8 +203,7 @@ void useIndexTicks(QCPAxis& axis, const QString& prefix) {
     axis.setTicker(QSharedPointer<QCPAxisTicker>(new IndexTicker(axis, prefix)));
 }
 
-void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names) {
-    constexpr int longest = 14;
+void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names, int longest) {
     QStringList shown;
     for (const std::string& each : names) {
         const QString name = QString::fromStdString(each);

@@ -36,8 +36,9 @@ void styleAxis(QCPAxis& axis, const PlotTheme& theme);
 /// Sets ticks at integers: at every integer if the labels fit, otherwise at every second, fifth, tenth and so on.
 void useIndexTicks(QCPAxis& axis, const QString& prefix);
 
-/// Sets a named tick at each integer from 0, or at fewer where they would touch; long names are elided.
-void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names);
+/// Sets a named tick at each integer from 0, or at fewer where they would touch.
+/// @param longest number of characters from which names are elided
+void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names, int longest = 14);
 
 /// Sets a linear or logarithmic scale with ticks at round values. The number of ticks depends on the room for labels.
 void useValueTicks(QCPAxis& axis, bool logarithmic);

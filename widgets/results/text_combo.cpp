@@ -15,8 +15,9 @@ constexpr int recentTextCount = 8;
 
 } // namespace
 
-TextCombo::TextCombo(QWidget* parent)
-    : QComboBox(parent) {
+TextCombo::TextCombo(QWidget* parent, const QString& unnamed)
+    : QComboBox(parent)
+    , m_unnamed(unnamed.isEmpty() ? tr("built-in text") : unnamed) {
     setAccessibleName(tr("Text to measure on"));
     setMinimumContentsLength(18);
     connect(this, &QComboBox::activated, this, &TextCombo::take);
@@ -33,7 +34,7 @@ void TextCombo::refill() {
     if (!m_path.isEmpty() && !texts.contains(m_path))
         texts.prepend(m_path);
     clear();
-    addItem(tr("built-in text"), QString(""));
+    addItem(m_unnamed, QString(""));
     for (const QString& text : texts) {
         addItem(QFileInfo(text).fileName(), text);
         setItemData(count() - 1, text, Qt::ToolTipRole);

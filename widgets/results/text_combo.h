@@ -10,9 +10,10 @@ class TextCombo : public QComboBox {
     Q_OBJECT
 
 public:
-    explicit TextCombo(QWidget* parent = nullptr);
+    /// @param unnamed title of the entry for an empty path; empty = "built-in text"
+    explicit TextCombo(QWidget* parent = nullptr, const QString& unnamed = {});
 
-    /// The path of the chosen text; empty = the built-in text.
+    /// The path of the chosen text; empty = the built-in text, or what `unnamed` says.
     QString path() const { return m_path; }
     void setPath(const QString& path);
 
@@ -25,6 +26,7 @@ private:
     void take(int index);
     void chooseFile();
 
+    QString m_unnamed;
     QString m_path;
 };
 

@@ -1,6 +1,7 @@
 #include "widgets/window/panels.h"
 
 #include "analysis/base/text.h"
+#include "widgets/curves/sweep_panel.h"
 #include "widgets/document/document.h"
 #include "widgets/evaluations/evaluations_panel.h"
 #include "widgets/evaluations/extra_evaluation.h"
@@ -83,7 +84,7 @@ QString details(const ModelCard& card) {
     return lines.join('\n');
 }
 
-constexpr int layoutVersion = 4;
+constexpr int layoutVersion = 5;
 constexpr QSize defaultSize(1440, 900);
 
 constexpr int roomForStack = 860; ///< height for two panels one below the other
@@ -186,12 +187,16 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     , m_mask(new MaskPanel(document, live))
     , m_evaluations(new EvaluationsPanel(document, live))
     , m_jobs(new JobsPanel(jobs))
-    , m_log(new LogPanel) {
+    , m_log(new LogPanel)
+    , m_sweep(new SweepPanel(document, new SweepRunner(document, jobs, this))) {
     QDockWidget* card = add(tr("Model"), "model", Qt::LeftDockWidgetArea, scrolling(m_card));
     m_metricsDock = add(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, scrolling(m_metrics));
     QDockWidget* inspector =
         add(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(document, selection));
     QDockWidget* mask = add(tr("Mask"), "mask", Qt::RightDockWidgetArea, m_mask);
+    QDockWidget* sweep = add(tr("Sweep"), "sweep", Qt::RightDockWidgetArea, scrolling(m_sweep));
+    window->tabifyDockWidget(mask, sweep);
+    mask->raise();
     QDockWidget* evaluations = add(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     tabifyBehind(evaluations, document, live);
     arrange(card, inspector, mask, evaluations);

@@ -22,6 +22,7 @@ class LogPanel;
 class MaskPanel;
 class MetricList;
 class Selection;
+class SweepPanel;
 
 /// Shows facts about the open model: structure, sizes and warnings. It reads no weights.
 class ModelCardPanel : public QWidget {
@@ -90,6 +91,7 @@ private:
     EvaluationsPanel* m_evaluations;
     JobsPanel* m_jobs;
     LogPanel* m_log;
+    SweepPanel* m_sweep;
     QDockWidget* m_metricsDock = nullptr;
     QDockWidget* m_jobsDock = nullptr;
     QByteArray m_defaultLayout;

@@ -1,6 +1,7 @@
 #include "widgets/window/view_tabs.h"
 
 #include "widgets/attention/attention_view.h"
+#include "widgets/curves/curves_view.h"
 #include "widgets/document/document.h"
 #include "widgets/document/measurements.h"
 #include "widgets/document/selection.h"
@@ -25,7 +26,8 @@ ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, He
     , m_neurons(add(new NeuronsView(document, selection), tr("Neurons")))
     , m_attention(add(new AttentionView(document, jobs, selection), tr("Attention")))
     , m_scatter(add(new ScatterView(document, jobs, selection, m_heads->maskActions()), tr("Scatter")))
-    , m_gradients(add(new GradientView(document, jobs, selection), tr("Gradients"))) {
+    , m_gradients(add(new GradientView(document, jobs, selection), tr("Gradients")))
+    , m_curves(add(new CurvesView(document), tr("Curves"))) {
     setDocumentMode(true);
     setAccessibleName(tr("Pictures"));
     m_heads->setFilter(filter);
@@ -67,6 +69,7 @@ void ViewTabs::showTab(const QString& id) {
                      : id == "attention" ? static_cast<QWidget*>(m_attention)
                      : id == "scatter"   ? static_cast<QWidget*>(m_scatter)
                      : id == "gradients" ? static_cast<QWidget*>(m_gradients)
+                     : id == "curves"    ? static_cast<QWidget*>(m_curves)
                      : id == "sheet"     ? static_cast<QWidget*>(m_attention)
                                          : m_heads);
     m_attention->showAllHeads(id == "sheet");
@@ -160,6 +163,7 @@ FigureActions* ViewTabs::figureActions() const {
            : shown == m_attention ? m_attention->figureActions()
            : shown == m_scatter   ? m_scatter->figureActions()
            : shown == m_gradients ? m_gradients->figureActions()
+           : shown == m_curves    ? m_curves->figureActions()
                                   : m_heads->figureActions();
 }
 

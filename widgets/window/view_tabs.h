@@ -11,6 +11,7 @@
 namespace secateur {
 
 class AttentionView;
+class CurvesView;
 class Document;
 class FigureActions;
 class GradientView;
@@ -33,8 +34,8 @@ public:
     LayersView* layers() const { return m_layers; }
     AttentionView* attention() const { return m_attention; }
 
-    /// Shows a tab. @param id "heads", "layers", "attention", "sheet" (attention of all heads), "scatter", "gradients"
-    /// or "neurons" (which opens the selected layer)
+    /// Shows a tab. @param id "heads", "layers", "attention", "sheet" (attention of all heads), "scatter", "gradients",
+    /// "curves" or "neurons" (which opens the selected layer)
     void showTab(const QString& id);
     /// Shows a measurement in the view for its scope. @param key in the form that parseResultKey() reads
     void showResult(const QString& key);
@@ -81,6 +82,7 @@ private:
     AttentionView* m_attention;
     ScatterView* m_scatter;
     GradientView* m_gradients;
+    CurvesView* m_curves;
 };
 
 } // namespace secateur

@@ -6,26 +6,30 @@
 #include <QPoint>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace secateur {
 
-/// Scatter plot of quality against size. The tooltip of a point shows its name and values, a click chooses it, a double
-/// click restores its mask. FigureSeries::places identify the points.
-class EvaluationScatter : public FigureWidget {
+/// A figure with points of quality against size. The tooltip of a point shows its name and values; a click chooses it, a
+/// double click activates it. FigureSeries::places identify the points.
+class PointWidget : public FigureWidget {
     Q_OBJECT
 
 public:
-    explicit EvaluationScatter(QWidget* parent = nullptr);
+    explicit PointWidget(QWidget* parent = nullptr);
 
     /// Draws a ring around a point, and removes the previous ring. @param place empty or without a point = no ring
     void highlight(std::optional<std::size_t> place);
     std::optional<std::size_t> highlighted() const { return m_highlighted; }
     /// The pixel of a point in the widget; empty if there is no such point.
     std::optional<QPoint> position(std::size_t place) const;
-    /// A point's name and its two values with their axes.
+    /// A point's name and its two values with their axes, or what setDescription() says of it.
     QString text(std::size_t place) const;
+    /// Sets a function that describes points for tooltips.
+    void setDescription(std::function<QString(std::size_t place)> describe) { m_describe = std::move(describe); }
 
 signals:
     void chosen(std::size_t place);
@@ -55,6 +59,7 @@ private:
     void showText(const Point& point);
 
     std::optional<std::size_t> m_highlighted;
+    std::function<QString(std::size_t place)> m_describe;
 };
 
 } // namespace secateur

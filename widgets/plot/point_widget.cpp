@@ -1,4 +1,4 @@
-#include "widgets/evaluations/evaluation_scatter.h"
+#include "widgets/plot/point_widget.h"
 
 #include "analysis/base/shown_number.h"
 #include "widgets/plot/plot_axes.h"
@@ -20,12 +20,12 @@ constexpr double ringSize = 13;
 
 } // namespace
 
-EvaluationScatter::EvaluationScatter(QWidget* parent)
+PointWidget::PointWidget(QWidget* parent)
     : FigureWidget(parent) {
     setMouseTracking(true);
 }
 
-std::vector<EvaluationScatter::Point> EvaluationScatter::points() const {
+std::vector<PointWidget::Point> PointWidget::points() const {
     std::vector<Point> points;
     for (const FigureSeries& series : figure().series)
         for (std::size_t i = 0; i < series.places.size(); ++i)
@@ -34,24 +34,24 @@ std::vector<EvaluationScatter::Point> EvaluationScatter::points() const {
     return points;
 }
 
-std::optional<EvaluationScatter::Point> EvaluationScatter::find(std::size_t place) const {
+std::optional<PointWidget::Point> PointWidget::find(std::size_t place) const {
     const std::vector<Point> all = points();
     const auto found = std::ranges::find(all, place, &Point::place);
     return found == all.end() ? std::nullopt : std::optional(*found);
 }
 
-QPointF EvaluationScatter::pixels(const Point& point) const {
+QPointF PointWidget::pixels(const Point& point) const {
     const QCPGraph* any = plot()->graph(0);
     return {any->keyAxis()->coordToPixel(point.series->positions[point.index]),
             any->valueAxis()->coordToPixel(point.series->values[point.index])};
 }
 
-std::optional<QPoint> EvaluationScatter::position(std::size_t place) const {
+std::optional<QPoint> PointWidget::position(std::size_t place) const {
     const auto point = find(place);
     return point ? std::optional(pixels(*point).toPoint()) : std::nullopt;
 }
 
-std::optional<EvaluationScatter::Point> EvaluationScatter::under(const QPointF& position) const {
+std::optional<PointWidget::Point> PointWidget::under(const QPointF& position) const {
     std::optional<Point> nearest;
     double reach = reachPixels;
     for (const Point& point : points()) {
@@ -65,10 +65,12 @@ std::optional<EvaluationScatter::Point> EvaluationScatter::under(const QPointF& 
     return nearest;
 }
 
-QString EvaluationScatter::text(std::size_t place) const {
+QString PointWidget::text(std::size_t place) const {
     const auto point = find(place);
     if (!point)
         return {};
+    if (m_describe)
+        return m_describe(place);
     const FigureSeries& series = *point->series;
     const double error = point->index < series.errors.size() ? series.errors[point->index] : 0;
     const QString name = point->index < series.names.size() ? QString::fromStdString(series.names[point->index])
@@ -81,14 +83,14 @@ QString EvaluationScatter::text(std::size_t place) const {
         .join('\n');
 }
 
-void EvaluationScatter::highlight(std::optional<std::size_t> place) {
+void PointWidget::highlight(std::optional<std::size_t> place) {
     if (place == m_highlighted)
         return;
     m_highlighted = place;
     repaintFigure();
 }
 
-void EvaluationScatter::painted() {
+void PointWidget::painted() {
     const auto point = m_highlighted ? find(*m_highlighted) : std::nullopt;
     if (!point)
         return;
@@ -100,11 +102,11 @@ void EvaluationScatter::painted() {
     ring->setScatterStyle({QCPScatterStyle::ssCircle, theme.pen(theme.accent, 2), Qt::NoBrush, ringSize * theme.unit});
 }
 
-void EvaluationScatter::showText(const Point& point) {
+void PointWidget::showText(const Point& point) {
     QToolTip::showText(mapToGlobal(pixels(point).toPoint()), text(point.place()), this);
 }
 
-bool EvaluationScatter::event(QEvent* event) {
+bool PointWidget::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip)
         return FigureWidget::event(event);
     if (const auto point = under(static_cast<QHelpEvent*>(event)->pos()))
@@ -114,25 +116,25 @@ bool EvaluationScatter::event(QEvent* event) {
     return true;
 }
 
-void EvaluationScatter::mousePressEvent(QMouseEvent* event) {
+void PointWidget::mousePressEvent(QMouseEvent* event) {
     const auto point = under(event->position());
     if (event->button() != Qt::LeftButton || !point)
         return FigureWidget::mousePressEvent(event);
     emit chosen(point->place());
 }
 
-void EvaluationScatter::mouseReleaseEvent(QMouseEvent* event) {
+void PointWidget::mouseReleaseEvent(QMouseEvent* event) {
     if (const auto point = under(event->position())) // Qt hides the tooltip on release
         showText(*point);
 }
 
-void EvaluationScatter::mouseDoubleClickEvent(QMouseEvent* event) {
+void PointWidget::mouseDoubleClickEvent(QMouseEvent* event) {
     const auto point = under(event->position());
     if (event->button() == Qt::LeftButton && point)
         emit activated(point->place());
 }
 
-void EvaluationScatter::mouseMoveEvent(QMouseEvent* event) {
+void PointWidget::mouseMoveEvent(QMouseEvent* event) {
     setCursor(under(event->position()) ? Qt::PointingHandCursor : Qt::ArrowCursor);
 }
 

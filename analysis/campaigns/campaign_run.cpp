@@ -1,0 +1,84 @@
+#include "analysis/campaigns/sweep_state.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace secateur {
+
+SweepState::SweepState(const Model& openModel, const SweepRequest& wanted, const SweepInputs& texts,
+                       const SweepKnown& earlier, const SweepPlan& planned, const SweepSink& receiver)
+    : model(openModel)
+    , request(wanted)
+    , inputs(texts)
+    , known(earlier)
+    , plan(planned)
+    , m_sink(receiver)
+    , m_curves(planned.known) {
+    for (const SweepSeries& series : request.series)
+        m_strategies.push_back(series.strategy.resultId());
+    remember("dense", PruningMask(model.spec()));
+}
+
+CurvePoint SweepState::pointOf(const PlannedPoint& point) const {
+    const Curve* curve = m_curves.curve(strategyOf(point));
+    const CurvePoint* found = curve ? curve->point(point.key) : nullptr;
+    return found ? *found : CurvePoint{.key = point.key};
+}
+
+const PruningMask* SweepState::maskOf(const std::string& digest) const {
+    if (const auto own = m_masks.find(digest); own != m_masks.end())
+        return &own->second;
+    return known.mask ? known.mask(digest) : nullptr;
+}
+
+bool SweepState::remember(const std::string& digest, const PruningMask& mask) {
+    if (maskOf(digest))
+        return false;
+    m_masks.emplace(digest, mask);
+    return true;
+}
+
+void SweepState::addWarnings(const std::vector<std::string>& warnings) {
+    for (const std::string& warning : warnings)
+        if (std::ranges::find(m_curves.warnings, warning) == m_curves.warnings.end())
+            m_curves.warnings.push_back(warning);
+}
+
+Curves SweepState::withoutPoints() const {
+    return {.conditions = m_curves.conditions,
+            .tasks = m_curves.tasks,
+            .latency = m_curves.latency,
+            .dense = m_curves.dense,
+            .warnings = m_curves.warnings};
+}
+
+void SweepState::store(const std::vector<NamedPoint>& points, SweepNews news) {
+    Curves found = withoutPoints();
+    for (const auto& [strategy, point] : points) {
+        Curves one{.conditions = found.conditions, .dense = found.dense};
+        one.curves.push_back({strategy, {point}});
+        join(found, one);
+    }
+    join(m_curves, found);
+    news.curves = std::move(found);
+    tell(std::move(news));
+}
+
+void SweepState::tell(SweepNews news) const {
+    if (m_sink)
+        m_sink(news);
+}
+
+Curves runSweep(const Model& model, const SweepRequest& request, const SweepInputs& inputs, const SweepKnown& known,
+                const SweepPlan& plan, const SweepCost& cost, const SweepSink& sink, const Progress& progress) {
+    SweepState state(model, request, inputs, known, plan, sink);
+    const double share = cost.seconds() > 0 ? cost.choosingSeconds / cost.seconds() : 0.5;
+    const bool chooses = std::ranges::any_of(plan.left, [](const PlannedPoint& point) { return !point.isChosen; });
+    const double choosing = chooses ? std::clamp(share, 0.01, 0.99) : 0;
+    chooseMasks(state, progress.part(0, choosing));
+    scoreMasks(state, progress.part(choosing, 1));
+    return state.curves();
+}
+
+} // namespace secateur

@@ -1,0 +1,293 @@
+#include "analysis/campaigns/sweep_state.h"
+
+#include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "analysis/masks/price.h"
+#include "analysis/model/kernels.h"
+#include "analysis/model/model.h"
+#include "analysis/running/runner.h"
+#include "analysis/strategies/budget.h"
+#include "analysis/strategies/prune.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace secateur {
+
+namespace {
+
+/// Maximum number of cuts whose order a mask of a sweep records. A session is written after each point, and the order of
+/// all neurons of a large model would be most of it.
+constexpr std::size_t mostOrderedCuts = 4096;
+
+/// Measures metrics for rankings. Metrics of a sweep that run the model are measured together, in one pass if possible.
+class MetricPool {
+public:
+    explicit MetricPool(SweepState& state)
+        : m_state(state)
+        , m_plan(state.model.runner().plan(PruningMask(state.model.spec()), state.inputs.type))
+        , m_measurement{state.model.fingerprint(),
+                        "dense",
+                        state.inputs.calibration.digest,
+                        std::string(name(m_plan->type())),
+                        state.model.kernels().device(),
+                        {}} {}
+
+    MetricResult measure(const MetricRequest& metric, const Progress& progress) {
+        if (const MetricResult* known = find(metric))
+            return *known;
+        if (!m_measuresAlone) {
+            try {
+                run(missing(metric), progress);
+            } catch (const Error&) {
+                m_measuresAlone = true; // one of the metrics does not suit the model; the others are not to fail with it
+            }
+        }
+        if (!find(metric))
+            run({metric}, progress);
+        return *find(metric);
+    }
+
+private:
+    const MetricResult* find(const MetricRequest& metric) const {
+        const auto isWanted = [&](const MetricResult& result) {
+            const Measurement& own = result.measurement;
+            const bool isSameText = metric.info->needs == Needs::weights ||
+                                    (own.maskDigest == m_measurement.maskDigest && own.dtype == m_measurement.dtype &&
+                                     own.dataDigest == m_measurement.dataDigest && own.device == m_measurement.device);
+            return result.isWhole && isSameText && own.fingerprint == m_measurement.fingerprint &&
+                   result.request.resultId() == metric.resultId();
+        };
+        for (const std::span<const MetricResult> results : {std::span<const MetricResult>(m_results), m_state.known.results})
+            if (const auto found = std::ranges::find_if(results, isWanted); found != results.end())
+                return &*found;
+        return nullptr;
+    }
+
+    /// This metric, and those of the plan that are not measured yet.
+    std::vector<MetricRequest> missing(const MetricRequest& metric) const {
+        std::vector<MetricRequest> all;
+        for (const MetricRequest& planned : m_state.plan.metrics)
+            if (!find(planned))
+                all.push_back(planned);
+        const auto isAsked = [&](const MetricRequest& other) { return other.resultId() == metric.resultId(); };
+        if (std::ranges::none_of(all, isAsked))
+            all.push_back(metric);
+        return all;
+    }
+
+    void run(const std::vector<MetricRequest>& metrics, const Progress& progress) {
+        const auto readInput = [&](const Progress&) {
+            MeasureInput input{m_plan, m_state.inputs.calibration, m_measurement, m_state.inputs.batchTokens};
+            input.measurement.created = utcNow();
+            return input;
+        };
+        SweepNews news;
+        news.results = secateur::measure(m_state.model, metrics, readInput, progress.named("measuring metrics"));
+        const bool isWhole = std::ranges::all_of(news.results, &MetricResult::isWhole);
+        if (!isWhole || news.results.size() < metrics.size())
+            throw Cancelled();
+        m_results.insert(m_results.end(), news.results.begin(), news.results.end());
+        m_state.tell(std::move(news));
+    }
+
+    SweepState& m_state;
+    std::shared_ptr<const Plan> m_plan;
+    Measurement m_measurement;
+    std::vector<MetricResult> m_results;
+    bool m_measuresAlone = false;
+};
+
+using Planned = std::vector<const PlannedPoint*>;
+
+/// The points of the plan that need a mask: those of one path together, with ascending budgets.
+std::vector<Planned> pathsOf(const SweepPlan& plan) {
+    std::vector<Planned> paths;
+    for (const PlannedPoint& point : plan.left) {
+        if (point.isChosen)
+            continue;
+        const auto isOfPath = [&](const Planned& path) {
+            return path.front()->series == point.series && path.front()->key.repetition == point.key.repetition;
+        };
+        const auto path = std::ranges::find_if(paths, isOfPath);
+        if (path == paths.end())
+            paths.push_back({&point});
+        else
+            path->push_back(&point);
+    }
+    return paths;
+}
+
+PruningMask withoutCompensation(PruningMask mask) {
+    for (int index = 0; index < mask.layerCount(); ++index) {
+        LayerMask layer = mask.layer(index);
+        layer.compensation.reset();
+        mask.setLayer(index, std::move(layer));
+    }
+    return mask;
+}
+
+std::string nameOf(const std::string& strategy, const PointKey& key) {
+    std::string name = fmt::format("{} {}", strategy, budgetText(key.budget));
+    if (key.seed)
+        name += fmt::format(" seed {}", *key.seed);
+    return key.compensation == "none" ? name + " without compensation" : name;
+}
+
+/// A strategy with one seed, whose path serves all budgets.
+class ChosenPath {
+public:
+    ChosenPath(SweepState& state, MetricPool& metrics, const Planned& points)
+        : m_state(state)
+        , m_points(points)
+        , m_request{state.request.series[points.front()->series].strategy,
+                    points.back()->key.budget,
+                    state.request.protect,
+                    points.front()->key.seed.value_or(state.request.seed),
+                    state.request.base,
+                    state.request.positions} {
+        m_inputs.measure = [this, &metrics](const MetricRequest& metric, const Progress& progress) {
+            const double before = secondsSoFar();
+            MetricResult result = metrics.measure(metric, progress);
+            m_elsewhere += secondsSoFar() - before - result.seconds; // metrics of other strategies, measured on the way
+            return result;
+        };
+        if (!m_request.strategy.info->readsText)
+            return;
+        const SweepInputs& inputs = state.inputs;
+        m_inputs.text = CalibrationText{.sequences = inputs.calibration.set.sequences,
+                                        .labels = inputs.calibration.labels,
+                                        .batchTokens = inputs.batchTokens,
+                                        .streamBytes = inputs.streamBytes,
+                                        .type = inputs.type,
+                                        .data = inputs.calibration.data,
+                                        .digest = inputs.calibration.digest};
+    }
+
+    void choose(const Progress& progress) {
+        const auto count = static_cast<double>(m_points.size() + 1);
+        try {
+            const Progress part = progress.part(0, 1 / count).named(m_state.strategyOf(*m_points.front()));
+            m_context.emplace(contextOf(m_state.model, m_request, m_inputs));
+            m_context->checksBudget = false;
+            m_path = m_request.strategy.info->begin(*m_context, part);
+        } catch (const Error& error) {
+            fail(m_points, error);
+            return;
+        }
+        for (std::size_t i = 0; i < m_points.size();) {
+            const Budget& budget = m_points[i]->key.budget;
+            Planned same;
+            const double done = static_cast<double>(i + 1);
+            for (; i < m_points.size() && m_points[i]->key.budget == budget; ++i)
+                same.push_back(m_points[i]);
+            const Progress part = progress.part(done / count, static_cast<double>(i + 1) / count);
+            try {
+                spendOn(same, part.named(nameOf(m_state.strategyOf(*same.front()), same.front()->key)));
+            } catch (const Error& error) {
+                fail(same, error);
+            }
+        }
+    }
+
+private:
+    double secondsSoFar() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_begin).count();
+    }
+
+    void spendOn(const Planned& points, const Progress& progress) {
+        const Savings savings(m_state.model.card(), m_context->base, m_request.positions);
+        std::optional<Budget> reached;
+        const auto spendMost = [&] {
+            try {
+                return spend(*m_path, points.front()->key.budget, savings, progress);
+            } catch (const BudgetTooLarge& error) {
+                reached = error.largest();
+                return spend(*m_path, *reached, savings, progress);
+            }
+        };
+        const PruneResult result = spendMost();
+        m_state.addWarnings(result.warnings);
+        if (result.metric)
+            m_state.addWarnings(result.metric->warnings);
+        store(points, result, reached);
+    }
+
+    void store(const Planned& points, const PruneResult& result, const std::optional<Budget>& reached) {
+        SweepNews news;
+        std::vector<SweepState::NamedPoint> named;
+        const double seconds = secondsSoFar() - m_elsewhere;
+        const ModelCard& card = m_state.model.card();
+        const PriceList prices(card, PriceTerms{.positions = m_request.positions});
+        for (const PlannedPoint* planned : points) {
+            const PointKey& key = planned->key;
+            MaskRecord record{key.compensation == "none" ? withoutCompensation(result.mask) : result.mask, card.name,
+                              m_state.model.fingerprint(), {},
+                              provenance(key, reached.value_or(key.budget), result)};
+            const Price price = prices.price(record.mask);
+            CurvePoint point{.key = key, .reached = reached, .mask = m_state.inputs.maskDigest(record.mask)};
+            point.removed = removedUnits(price);
+            point.parameters = price.parameters.left;
+            point.kvBytesPerToken = price.kvBytesPerToken.left;
+            point.operationsPerToken = price.operationsPerToken.left;
+            point.choosingSeconds = seconds;
+            const std::string& strategy = m_state.strategyOf(*planned);
+            if (m_state.remember(point.mask, record.mask))
+                news.masks.push_back({nameOf(strategy, key), point.mask, std::move(record)});
+            named.emplace_back(strategy, std::move(point));
+        }
+        m_state.store(named, std::move(news));
+    }
+
+    MaskProvenance provenance(const PointKey& key, const Budget& budget, const PruneResult& result) const {
+        PruneRequest request = m_request;
+        request.budget = budget;
+        MaskProvenance made = provenanceOf(request, m_state.request.baseName, result);
+        if (made.order.size() > mostOrderedCuts)
+            made.order.clear();
+        if (key.compensation == "none")
+            made.options.emplace("compensate", "none");
+        return made;
+    }
+
+    void fail(const Planned& points, const Error& error) {
+        std::vector<SweepState::NamedPoint> named;
+        for (const PlannedPoint* planned : points)
+            named.emplace_back(m_state.strategyOf(*planned), CurvePoint{.key = planned->key, .error = error.what()});
+        m_state.store(named);
+    }
+
+    SweepState& m_state;
+    const Planned& m_points;
+    PruneRequest m_request; ///< with the largest budget
+    PruneInputs m_inputs;
+    std::optional<PruneContext> m_context;
+    std::unique_ptr<PrunePath> m_path;
+    std::chrono::steady_clock::time_point m_begin = std::chrono::steady_clock::now();
+    double m_elsewhere = 0; ///< seconds that are not this strategy's
+};
+
+} // namespace
+
+void chooseMasks(SweepState& state, const Progress& progress) {
+    const std::vector<Planned> paths = pathsOf(state.plan);
+    if (paths.empty())
+        return;
+    MetricPool metrics(state);
+    const auto count = static_cast<double>(paths.size());
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        const auto done = static_cast<double>(i);
+        progress.check();
+        ChosenPath(state, metrics, paths[i]).choose(progress.part(done / count, (done + 1) / count));
+    }
+}
+
+} // namespace secateur

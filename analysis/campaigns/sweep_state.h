@@ -1,0 +1,61 @@
+#pragma once
+
+#include "analysis/base/progress.h"
+#include "analysis/campaigns/campaign.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace secateur {
+
+/// The arguments of a sweep that runs, and what it has found so far.
+class SweepState {
+public:
+    SweepState(const Model& openModel, const SweepRequest& wanted, const SweepInputs& texts, const SweepKnown& earlier,
+               const SweepPlan& planned, const SweepSink& receiver);
+
+    const Model& model;
+    const SweepRequest& request;
+    const SweepInputs& inputs;
+    const SweepKnown& known;
+    const SweepPlan& plan;
+
+    const Curves& curves() const { return m_curves; }
+    const std::string& strategyOf(const PlannedPoint& point) const { return m_strategies.at(point.series); }
+    /// The point as it is known so far.
+    CurvePoint pointOf(const PlannedPoint& point) const;
+    /// The mask with a digest; null if neither this sweep nor an earlier one has it.
+    const PruningMask* maskOf(const std::string& digest) const;
+
+    /// Remembers a mask. @returns whether it is new, so that it has to be stored
+    bool remember(const std::string& digest, const PruningMask& mask);
+    void addWarnings(const std::vector<std::string>& warnings);
+    void setDense(CurvePoint dense) { m_curves.dense = std::move(dense); }
+
+    /// A point and its strategy.
+    using NamedPoint = std::pair<std::string, CurvePoint>;
+    /// Adds points to the curves and passes them on. @param news further news
+    void store(const std::vector<NamedPoint>& points, SweepNews news = {});
+    /// Passes on news that contain no point.
+    void tell(SweepNews news) const;
+
+private:
+    Curves withoutPoints() const;
+
+    const SweepSink& m_sink;
+    std::vector<std::string> m_strategies; ///< result ids, by series
+    Curves m_curves;
+    std::map<std::string, PruningMask> m_masks; ///< masks that this sweep chose, by digest
+};
+
+/// Chooses the masks of all points of the plan that have none. Points that fail get an error.
+void chooseMasks(SweepState& state, const Progress& progress);
+
+/// Scores the masks of all points of the plan. Points that fail get an error.
+/// @throws Error if the dense model cannot be scored; Cancelled
+void scoreMasks(SweepState& state, const Progress& progress);
+
+} // namespace secateur

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "analysis/strategies/prune.h"
+
+#include <vector>
+
+namespace secateur {
+
+/// A part of a calibration text.
+struct TextPart {
+    std::vector<TokenSequence> sequences;
+    std::vector<int> labels; ///< classes of the sequences; empty = not known
+    CalibrationText settings; ///< batch size, type and so on; its sequences are not used
+
+    /// The part as a calibration text. This object must outlive it.
+    CalibrationText text() const;
+};
+
+/// A calibration text in two parts: one to fit to, and one that is held out for choices that must not use the first.
+struct SplitText {
+    TextPart fitted;
+    TextPart heldOut;
+};
+
+/// Holds out the last quarter of the tokens, in whole sequences from the end. A text with one sequence is divided within
+/// it. @throws Error if the text is too short to divide, or a single labelled text
+SplitText withLastQuarterHeldOut(const CalibrationText& text);
+
+/// A metric of the dense model on a text. @throws as measure(); Cancelled if stopped
+MetricResult measureOn(const Model& model, const CalibrationText& text, const MetricRequest& metric,
+                       const Progress& progress);
+
+} // namespace secateur

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "analysis/campaigns/campaign.h"
+#include "analysis/model/model.h"
+#include "analysis/session/session.h"
+
+#include <string>
+
+namespace secateur::cli {
+
+/// The session of `sweep --out`. What a sweep finds is written at once.
+class SweepKeeper {
+public:
+    /// @throws Error if the file cannot be extended, or belongs to another model
+    SweepKeeper(std::string path, const Model& model);
+
+    const Session& session() const { return m_session; }
+    /// Adds news to the session and writes the file. @throws Error
+    void keep(const SweepNews& news);
+
+private:
+    std::string m_path;
+    Session m_session; ///< the content of the file
+};
+
+/// What a session knows of earlier sweeps. @param session must outlive the result and not change
+SweepKnown knownOf(const Session& session);
+
+} // namespace secateur::cli

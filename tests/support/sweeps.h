@@ -1,0 +1,73 @@
+#pragma once
+
+#include "analysis/campaigns/campaign.h"
+#include "analysis/campaigns/curves_csv.h"
+#include "analysis/session/session.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace secateur::test {
+
+/// A point with all times set to 0.
+inline void clearTimes(CurvePoint& point) {
+    for (double CurvePoint::*time :
+         {&CurvePoint::choosingSeconds, &CurvePoint::scoringSeconds, &CurvePoint::tokensPerSecond})
+        if (!std::isnan(point.*time))
+            point.*time = 0;
+}
+
+/// All bits of a set of curves except for times, as text.
+inline std::string bitsOf(Curves curves) {
+    clearTimes(curves.dense);
+    for (Curve& curve : curves.curves)
+        for (CurvePoint& point : curve.points)
+            clearTimes(point);
+    std::string bits = curvesCsv(curves);
+    for (const std::string& warning : curves.warnings)
+        bits += warning + "\n";
+    for (const CurveTask& task : curves.tasks)
+        bits += task.name + " " + task.digest + "\n";
+    return bits;
+}
+
+/// The bits of all curves of a session, and the digests of its masks.
+inline std::string bitsOf(const Session& session) {
+    std::string bits;
+    for (const Curves& curves : session.curves)
+        bits += bitsOf(curves);
+    std::vector<std::string> digests;
+    for (const SessionMask& mask : session.masks)
+        digests.push_back(mask.digest);
+    std::ranges::sort(digests);
+    for (const std::string& digest : digests)
+        bits += digest + "\n";
+    return bits;
+}
+
+/// Adds news to a session as the program does.
+inline void keep(Session& session, const SweepNews& news) {
+    Session more;
+    more.model = session.model;
+    more.results = news.results;
+    for (const ChosenMask& mask : news.masks)
+        more.masks.push_back({mask.name, mask.digest, mask.record});
+    more.evaluations = news.evaluations;
+    if (news.curves)
+        more.curves.push_back(*news.curves);
+    join(session, more);
+}
+
+/// What a session knows of earlier sweeps. @param session must outlive the result and not change
+inline SweepKnown knownOf(const Session& session) {
+    return {.curves = session.curves,
+            .results = session.results,
+            .evaluations = session.evaluations,
+            .mask = [&session](std::string_view digest) {
+                const SessionMask* mask = session.mask(digest);
+                return mask ? &mask->record.mask : nullptr;
+            }};
+}
+
+} // namespace secateur::test

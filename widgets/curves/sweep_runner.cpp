@@ -1,0 +1,122 @@
+#include "widgets/curves/sweep_runner.h"
+
+#include "analysis/base/error.h"
+#include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
+
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+/// What earlier sweeps of a session found. @param session must outlive the result
+SweepKnown knownOf(const Session& session) {
+    return {.curves = session.curves,
+            .results = session.results,
+            .evaluations = session.evaluations,
+            .mask = [&session](std::string_view digest) {
+                const SessionMask* mask = session.mask(digest);
+                return mask ? &mask->record.mask : nullptr;
+            }};
+}
+
+} // namespace
+
+SweepRunner::SweepRunner(Document* document, JobRunner* jobs, QObject* parent)
+    : QObject(parent)
+    , m_document(document)
+    , m_jobs(jobs) {
+    connect(jobs, &JobRunner::progressed, this,
+            [this](quint64 id, double fraction, const QString& text, double secondsLeft) {
+                if (id != m_running)
+                    return;
+                takeNews();
+                emit progressed(fraction, text, secondsLeft);
+            });
+    for (const auto ended : {&JobRunner::finished, &JobRunner::cancelled})
+        connect(jobs, ended, this, &SweepRunner::end);
+    connect(jobs, &JobRunner::failed, this, &SweepRunner::end);
+}
+
+JobRunner::Work SweepRunner::forecastWork(const SweepSetup& setup, const SweepRequest& request) {
+    const auto before = std::make_shared<const Session>(m_document->snapshot());
+    return [this, setup, request, before, model = m_document->model(),
+            read = m_document->services().readSweep](const Progress& progress) {
+        const SweepInputs inputs = read(*model, setup, progress.part(0, 0.5));
+        const SweepPlan plan = planSweep(*model, request, inputs, knownOf(*before));
+        SweepForecast found{plan.points, plan.left.size(), plan.failed, 0};
+        if (!plan.isDone())
+            found.seconds = costOf(*model, request, inputs, plan, progress.part(0.5, 1)).seconds();
+        return [this, found] { emit forecastReady(found); };
+    };
+}
+
+JobRunner::Work SweepRunner::runWork(const SweepSetup& setup, const SweepRequest& request,
+                                     const std::shared_ptr<Mailbox<News>>& news) {
+    const auto before = std::make_shared<const Session>(m_document->snapshot());
+    return [setup, request, news, before, model = m_document->model(),
+            read = m_document->services().readSweep](const Progress& progress) {
+        const SweepInputs inputs = read(*model, setup, progress.part(0, 0.01));
+        const SweepKnown known = knownOf(*before);
+        const SweepPlan plan = planSweep(*model, request, inputs, known);
+        const SweepCost cost = costOf(*model, request, inputs, plan, progress.part(0.01, 0.02));
+        const auto keep = [&news](const SweepNews& found) {
+            news->put([&](News& all) { all.push_back(found); });
+        };
+        runSweep(*model, request, inputs, known, plan, cost, keep, progress.part(0.02, 1));
+        return std::function<void()>();
+    };
+}
+
+void SweepRunner::forecast(const SweepSetup& setup) {
+    if (m_forecasting != 0)
+        m_jobs->cancel(std::exchange(m_forecasting, 0));
+    if (!m_document->model() || isRunning())
+        return;
+    try {
+        const std::string protect = m_document->masks()->isProtected().text(m_document->spec());
+        m_forecasting = m_jobs->start(tr("Forecast of a sweep"), JobRunner::Priority::interactive,
+                                      forecastWork(setup, requestOf(setup, protect)));
+    } catch (const Error& error) {
+        emit refused(QString::fromStdString(error.what()));
+    }
+}
+
+void SweepRunner::run(const SweepSetup& setup) {
+    if (!m_document->model() || isRunning())
+        return;
+    try {
+        const std::string protect = m_document->masks()->isProtected().text(m_document->spec());
+        const SweepRequest request = requestOf(setup, protect);
+        m_news = std::make_shared<Mailbox<News>>();
+        m_running = m_document->start(tr("Sweep"), JobRunner::Priority::background, runWork(setup, request, m_news));
+        for (const auto& [name, value] : viewOf(setup))
+            m_document->setView(name, value);
+        emit runningChanged();
+    } catch (const Error& error) {
+        emit refused(QString::fromStdString(error.what()));
+    }
+}
+
+void SweepRunner::stop() {
+    if (isRunning())
+        m_jobs->cancel(m_running);
+}
+
+void SweepRunner::takeNews() {
+    for (const SweepNews& news : m_news->take())
+        m_document->addSweepNews(news);
+}
+
+void SweepRunner::end(quint64 job) {
+    if (job == m_forecasting)
+        m_forecasting = 0;
+    if (job == 0 || job != m_running)
+        return;
+    takeNews();
+    m_running = 0;
+    emit runningChanged();
+}
+
+} // namespace secateur

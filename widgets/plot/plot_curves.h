@@ -1,0 +1,33 @@
+#pragma once
+
+#include "analysis/figures/figure.h"
+#include "widgets/plot/plot_axes.h"
+
+#include <QPointF>
+
+#include <cstddef>
+#include <optional>
+
+class QCPLayoutGrid;
+class QCustomPlot;
+
+namespace secateur {
+
+/// Draws a figure of kind curves in a layout: the legend in row 0, the axes in row 1.
+void paintCurves(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme);
+
+/// A point of a figure of kind curves or scatter.
+struct FigurePoint {
+    std::size_t series = 0; ///< index in Figure::series
+    std::size_t point = 0;  ///< index in FigureSeries::values
+    bool operator==(const FigurePoint&) const = default;
+};
+
+/// Where a point was drawn in a plot, in pixels. Absent if it was not drawn: it has no position, or is a corner of a
+/// staircase.
+std::optional<QPointF> pointPixel(const QCustomPlot& plot, const Figure& figure, FigurePoint point);
+/// The point nearest to a pixel, within `reach` pixels. Of several points at one place, the one drawn last.
+/// @param plot in which paintFigure() has drawn the figure
+std::optional<FigurePoint> nearestPoint(const QCustomPlot& plot, const Figure& figure, QPointF pixel, double reach);
+
+} // namespace secateur
