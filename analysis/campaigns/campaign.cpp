@@ -95,7 +95,7 @@ std::vector<WantedPoint> allPoints(const SweepRequest& request) {
     std::vector<WantedPoint> all;
     for (std::size_t i = 0; i < request.series.size(); ++i) {
         const SweepSeries& series = request.series[i];
-        const bool isRandom = series.strategy.info->needsSeed;
+        const bool isRandom = series.strategy.needsSeed();
         for (int repetition = 0; repetition < (isRandom ? series.repetitions : 1); ++repetition)
             for (const Budget& budget : sortedBudgets(series.budgets))
                 for (const std::string& compensation : request.compensations) {
@@ -197,7 +197,7 @@ std::vector<MetricRequest> missingMetrics(const SweepRequest& request, const Swe
     std::vector<MetricRequest> metrics;
     for (const PlannedPoint& point : plan.left) {
         const StrategyRequest& strategy = request.series[point.series].strategy;
-        if (point.isChosen || !strategy.metric || strategy.info->readsText)
+        if (point.isChosen || !strategy.metric || strategy.readsText())
             continue;
         const std::string id = strategy.metric->resultId();
         const auto isSame = [&](const MetricRequest& metric) { return metric.resultId() == id; };

@@ -160,7 +160,7 @@ public:
             m_elsewhere += secondsSoFar() - before - result.seconds; // metrics of other strategies, measured on the way
             return result;
         };
-        if (!m_request.strategy.info->readsText)
+        if (!m_request.strategy.readsText())
             return;
         const SweepInputs& inputs = state.inputs;
         m_inputs.text = CalibrationText{.sequences = inputs.calibration.set.sequences,

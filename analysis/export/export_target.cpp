@@ -51,7 +51,7 @@ struct CutLayer {
     int heads() const { return hasAttention() ? mask.keptHeads() : 0; }
     int kvHeads() const {
         std::set<int> groups;
-        for (int head = 0; head < spec.heads && hasAttention(); ++head)
+        for (int head = 0; head < spec.heads && spec.kvHeads > 0 && hasAttention(); ++head)
             if (mask.heads[static_cast<std::size_t>(head)])
                 groups.insert(spec.kvGroup(head));
         return static_cast<int>(groups.size());

@@ -70,7 +70,7 @@ std::vector<const Curves*> likeSets(const Session& session, const Curves& curves
 /// Whether a strategy's mask depends on the calibration text and on nothing that is drawn.
 bool isCalibrated(const StrategyRequest& request) {
     const bool measuresOnText = request.metric && request.metric->info->needs != Needs::weights;
-    return (request.info->readsText || measuresOnText) && !request.info->needsSeed;
+    return (request.info->readsText || measuresOnText) && !request.needsSeed();
 }
 
 void addMask(LineOfTexts& line, const CurvePoint& point, MaskOfText mask) {

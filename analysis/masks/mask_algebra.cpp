@@ -83,7 +83,7 @@ LayerMask subtracted(const LayerMask& a, const LayerMask& b) {
     if (b.attention == AttentionCut::keep && dropStays)
         takeAttention(result, a);
     result.mlp = a.mlp || !b.mlp || cutsAny(b.neurons);
-    result.block = a.block || !b.hasCuts();
+    result.block = a.block || b.hasCuts();
     return result;
 }
 

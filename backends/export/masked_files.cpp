@@ -142,6 +142,7 @@ MaskedFiles::MaskedFiles(const ModelCard& card, const ModelSpec& exported, const
     const TensorFinder names(*m_checkpoint, description.tensors, description.prefixes);
     const std::vector<WeightCut> cuts = weightCuts(slots, description.spec, mask);
     const std::vector<AddedBias> added = addedBiases(slots, names, description.spec, exported, mask);
+    checkTypes(cuts);
     std::shared_ptr<const MappedFile> index;
     for (const auto& source : sources(card)) {
         if (fs::path(source->path()).extension() == ".json")
@@ -151,11 +152,11 @@ MaskedFiles::MaskedFiles(const ModelCard& card, const ModelSpec& exported, const
     }
     if (index)
         addIndex(index, added);
-    checkFormat(cuts, added);
+    checkParts(added);
     warnOfWidened(cuts);
 }
 
-void MaskedFiles::checkFormat(const std::vector<WeightCut>& cuts, const std::vector<AddedBias>& added) const {
+void MaskedFiles::checkTypes(const std::vector<WeightCut>& cuts) const {
     const auto widened = std::ranges::find_if(
         cuts, [](const WeightCut& cut) { return cut.isWidened && cut.isCompensated(); });
     if (m_format == "pytorch" && widened != cuts.end())
@@ -163,6 +164,9 @@ void MaskedFiles::checkFormat(const std::vector<WeightCut>& cuts, const std::vec
                                 "files keep their type",
                                 widened->entry->type->name),
                     widened->entry->subject(), "Convert the checkpoint to safetensors");
+}
+
+void MaskedFiles::checkParts(const std::vector<AddedBias>& added) const {
     if (m_isGguf && m_files.size() > 1 && !added.empty())
         throw Error("is one of several GGUF files, whose number of tensors is fixed; the compensation adds biases",
                     added.front().beside->file->path(), "Merge the files (llama-gguf-split --merge)");

@@ -40,7 +40,8 @@ private:
     void addFile(const std::shared_ptr<const MappedFile>& source, const std::vector<WeightCut>& cuts,
                  const std::vector<AddedBias>& added);
     void addIndex(const std::shared_ptr<const MappedFile>& index, const std::vector<AddedBias>& added);
-    void checkFormat(const std::vector<WeightCut>& cuts, const std::vector<AddedBias>& added) const;
+    void checkTypes(const std::vector<WeightCut>& cuts) const;
+    void checkParts(const std::vector<AddedBias>& added) const;
     void warnOfWidened(const std::vector<WeightCut>& cuts);
 
     std::string m_format;

@@ -172,8 +172,10 @@ Handle group(const Handle& parent, const std::string& name) {
 
 namespace {
 
-/// Rejects soft and external links, which may lead to other files.
+/// Rejects what is missing, and soft and external links, which may lead to other files.
 void checkLiesHere(const Handle& parent, const std::string& name) {
+    if (H5Lexists(parent.id(), name.c_str(), H5P_DEFAULT) == 0)
+        throw Error("is missing", name);
     H5L_info_t info{};
     check(H5Lget_info(parent.id(), name.c_str(), &info, H5P_DEFAULT), "be read", name);
     if (info.type != H5L_TYPE_HARD)

@@ -90,8 +90,8 @@ void writeStoredCompensation(const Handle& group, const PruningMask& mask) {
 }
 
 void readStoredCompensation(const Handle& group, const ModelSpec& spec, PruningMask& mask) {
+    const Handle stored = hdf5::openGroup(group, compensationGroup);
     try {
-        const Handle stored = hdf5::openGroup(group, compensationGroup);
         CompensationVectors vectors;
         for (const std::string& name : hdf5::children(stored)) {
             const std::vector<double> values = hdf5::readNumberList(stored, name);

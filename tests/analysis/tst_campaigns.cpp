@@ -156,6 +156,12 @@ private slots:
             QCOMPARE(std::ranges::count(found, std::pair(point.series, point.key)), 1);
     }
 
+    void drawnOrdersOfAStrategyAreRepeated() {
+        const SweepPlan plan = planned(requestFor("amp,amp:order=random", "1", 3));
+        QCOMPARE(plan.points, std::size_t{1 + 3});
+        QCOMPARE(std::ranges::count_if(plan.left, [](const PlannedPoint& point) { return point.key.seed.has_value(); }), 3);
+    }
+
     void aPointIsThatOfPruneAndPerplexity() {
         Session session = emptySession();
         const Curves curves = swept(requestFor("gate_norm,attention_importance,random_head", "1,params:5%,25%", 2), session);

@@ -193,6 +193,10 @@ private slots:
         if (figure.kind == FigureKind::heatMap) {
             QVERIFY(figure.cells.rows() > 0 && !figure.colour.label.empty());
             QVERIFY(std::ranges::any_of(figure.cells.values(), isFinite));
+        } else if (figure.kind == FigureKind::panels) {
+            QVERIFY(!figure.panels.empty() && !figure.colour.label.empty());
+            for (const FigurePanel& panel : figure.panels)
+                QVERIFY2(std::ranges::any_of(panel.cells.values(), isFinite), panel.title.c_str());
         } else {
             QVERIFY(!figure.series.empty());
             for (const FigureSeries& series : figure.series)

@@ -127,8 +127,10 @@ private slots:
         QFETCH(QString, strategy);
         const GradientCase c("gemma3"); // with three layers, because some strategies keep the outer ones
         const ModelSpec& spec = c.model->spec();
-        const PruneRequest request = requestOf(strategy.toStdString(), 1, allStrategies());
+        PruneRequest request = requestOf(strategy.toStdString(), 1, allStrategies());
         const StrategyInfo& info = *request.strategy.info;
+        if (!ranksUnits(info))
+            request.budget = {40, true}; // some of them take shares only
         PruneInputs inputs;
         inputs.measure = [&](const MetricRequest& metric, const Progress& progress) {
             const auto readInput = [&](const Progress&) {

@@ -6,12 +6,14 @@
 //            all kinds are made and evaluated                                      at most 100 ms
 //   layers   evaluation of the whole text by lowest changed layer l, relative
 //            to a dense one                                                        at most 1.1 s(l)
+//   sweep    while a sweep runs: longest time in which the window does not answer    at most 50 ms
+//            from a click on a point of a curve until its price is drawn             at most 50 ms
 //   busy     while gradients are computed for minutes: saving                      at most 1 s
 //            saving and quitting                                                   at most 2 s
 //            from an edit until its first measured figure                          at most 5 s
 //            from the click that opens another model until its first picture       at most 2 s
 //
-// benchmark_window MODEL [--only prices,figures,freezes,layers,busy] [--tokens N] [--window 512] [--clicks 50]
+// benchmark_window MODEL [--only prices,figures,freezes,layers,sweep,busy] [--tokens N] [--window 512] [--clicks 50]
 //                  [--masks 10] [--edits 50] [--repeat 2] [--other MODEL] [--seed 1]
 //
 // Runs offscreen unless QT_QPA_PLATFORM is set. Without --tokens the window chooses the length of the text. Without
@@ -24,6 +26,7 @@
 #include "tests/benchmarks/gui_timing.h"
 #include "tests/benchmarks/gui_watch.h"
 #include "tests/benchmarks/window_busy.h"
+#include "tests/benchmarks/window_sweep.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
@@ -94,8 +97,11 @@ public:
             timeFreezes();
         if (isWanted("layers"))
             timeLayers();
+        const BusyWindow parts{m_window, m_document, m_jobs, *m_live};
+        if (isWanted("sweep"))
+            timeSweep(parts, number("clicks"));
         if (isWanted("busy"))
-            timeBusy({m_window, m_document, m_jobs, *m_live}, arguments("other").isEmpty() ? model : arguments("other"),
+            timeBusy(parts, arguments("other").isEmpty() ? model : arguments("other"),
                      number("masks"), [this](int layer) { return drawnMask(layer); });
     }
 

@@ -82,7 +82,7 @@ Corruptions sessionCurveCorruptions() {
     at("random_head.per_layer-true/0", "curves of one number on two texts", attribute("scored_digest", "sha256:feed"),
        "was measured on other texts or tasks than the other curves of number 0");
     at("dense/0", "a dense model of no point", texts("budget", {}),
-       "repetition: should hold 0 values and holds 1");
+       "reached: should hold 0 values and holds 1");
     return rows;
 }
 

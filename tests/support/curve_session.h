@@ -89,6 +89,7 @@ inline Curves emptyCurves(const ModelCard& model) {
     curves.dense.kvBytesPerToken = price.kvBytesPerToken.left;
     curves.dense.operationsPerToken = price.operationsPerToken.left;
     score(curves.dense, 0);
+    curves.dense.choosingSeconds = notMeasured;
     return curves;
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/session/session.h"
 
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,15 +33,15 @@ inline std::string bitsOf(Curves curves) {
     return bits;
 }
 
-/// The bits of all curves of a session, and the digests of its masks.
+/// The bits of all curves of a session, and the digests of its masks. Sessions that were merged may have a mask twice, as
+/// two strategies chose it.
 inline std::string bitsOf(const Session& session) {
     std::string bits;
     for (const Curves& curves : session.curves)
         bits += bitsOf(curves);
-    std::vector<std::string> digests;
+    std::set<std::string> digests;
     for (const SessionMask& mask : session.masks)
-        digests.push_back(mask.digest);
-    std::ranges::sort(digests);
+        digests.insert(mask.digest);
     for (const std::string& digest : digests)
         bits += digest + "\n";
     return bits;

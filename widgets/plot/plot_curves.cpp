@@ -309,7 +309,7 @@ std::optional<FigurePoint> nearestPoint(const QCustomPlot& plot, const Figure& f
     std::optional<FigurePoint> nearest;
     double least = reach * reach;
     for (std::size_t series = 0; series < figure.series.size(); ++series)
-        for (std::size_t i = 0; i < figure.series[series].values.size(); ++i) {
+        for (std::size_t i = 0; i < figure.series[series].places.size(); ++i) {
             const std::optional<QPointF> at = pointPixel(plot, figure, {series, i});
             const QPointF away = at.value_or(pixel) - pixel;
             const double square = QPointF::dotProduct(away, away);

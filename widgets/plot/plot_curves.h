@@ -26,7 +26,8 @@ struct FigurePoint {
 /// Where a point was drawn in a plot, in pixels. Absent if it was not drawn: it has no position, or is a corner of a
 /// staircase.
 std::optional<QPointF> pointPixel(const QCustomPlot& plot, const Figure& figure, FigurePoint point);
-/// The point nearest to a pixel, within `reach` pixels. Of several points at one place, the one drawn last.
+/// The point with a place (FigureSeries::places) nearest to a pixel, within `reach` pixels. Of several points at one
+/// pixel, the one drawn last.
 /// @param plot in which paintFigure() has drawn the figure
 std::optional<FigurePoint> nearestPoint(const QCustomPlot& plot, const Figure& figure, QPointF pixel, double reach);
 

@@ -8,9 +8,6 @@
 #include <QToolTip>
 #include <qcustomplot.h>
 
-#include <algorithm>
-#include <cmath>
-
 namespace secateur {
 
 namespace {
@@ -25,44 +22,22 @@ PointWidget::PointWidget(QWidget* parent)
     setMouseTracking(true);
 }
 
-std::vector<PointWidget::Point> PointWidget::points() const {
-    std::vector<Point> points;
-    for (const FigureSeries& series : figure().series)
-        for (std::size_t i = 0; i < series.places.size(); ++i)
-            if (std::isfinite(series.values[i]) && std::isfinite(series.positions[i]))
-                points.push_back({&series, i});
-    return points;
-}
-
-std::optional<PointWidget::Point> PointWidget::find(std::size_t place) const {
-    const std::vector<Point> all = points();
-    const auto found = std::ranges::find(all, place, &Point::place);
-    return found == all.end() ? std::nullopt : std::optional(*found);
-}
-
-QPointF PointWidget::pixels(const Point& point) const {
-    const QCPGraph* any = plot()->graph(0);
-    return {any->keyAxis()->coordToPixel(point.series->positions[point.index]),
-            any->valueAxis()->coordToPixel(point.series->values[point.index])};
+std::optional<FigurePoint> PointWidget::find(std::size_t place) const {
+    const std::vector<FigureSeries>& all = figure().series;
+    for (std::size_t series = 0; series < all.size(); ++series)
+        for (std::size_t i = 0; i < all[series].places.size(); ++i)
+            if (all[series].places[i] == place && pointPixel(*plot(), figure(), {series, i}))
+                return FigurePoint{series, i};
+    return std::nullopt;
 }
 
 std::optional<QPoint> PointWidget::position(std::size_t place) const {
     const auto point = find(place);
-    return point ? std::optional(pixels(*point).toPoint()) : std::nullopt;
+    return point ? std::optional(pointPixel(*plot(), figure(), *point)->toPoint()) : std::nullopt;
 }
 
-std::optional<PointWidget::Point> PointWidget::under(const QPointF& position) const {
-    std::optional<Point> nearest;
-    double reach = reachPixels;
-    for (const Point& point : points()) {
-        const QPointF apart = pixels(point) - position;
-        const double distance = std::hypot(apart.x(), apart.y());
-        if (distance > reach)
-            continue;
-        nearest = point;
-        reach = distance;
-    }
-    return nearest;
+std::optional<FigurePoint> PointWidget::under(const QPointF& position) const {
+    return nearestPoint(*plot(), figure(), position, reachPixels);
 }
 
 QString PointWidget::text(std::size_t place) const {
@@ -71,15 +46,15 @@ QString PointWidget::text(std::size_t place) const {
         return {};
     if (m_describe)
         return m_describe(place);
-    const FigureSeries& series = *point->series;
-    const double error = point->index < series.errors.size() ? series.errors[point->index] : 0;
-    const QString name = point->index < series.names.size() ? QString::fromStdString(series.names[point->index])
-                                                            : QString::fromStdString(series.label);
+    const FigureSeries& series = figure().series[point->series];
+    const std::size_t i = point->point;
+    const double error = i < series.errors.size() ? series.errors[i] : 0;
+    const QString name = QString::fromStdString(i < series.names.size() ? series.names[i] : series.label);
     const auto line = [](const FigureAxis& axis, const std::string& value) {
         return QString::fromStdString(axis.label + ": " + value);
     };
-    return QStringList{name, line(figure().x, shownNumber(series.positions[point->index], 5)),
-                       line(figure().y, shownWithError(series.values[point->index], error))}
+    return QStringList{name, line(figure().x, shownNumber(series.positions[i], 5)),
+                       line(figure().y, shownWithError(series.values[i], error))}
         .join('\n');
 }
 
@@ -94,16 +69,20 @@ void PointWidget::painted() {
     const auto point = m_highlighted ? find(*m_highlighted) : std::nullopt;
     if (!point)
         return;
-    const QCPGraph* any = plot()->graph(0);
+    const QPointF pixel = pointPixel(*plot(), figure(), *point).value();
+    const QCPAxisRect& rect = *plot()->axisRect();
+    QCPAxis* x = rect.axis(QCPAxis::atBottom);
+    QCPAxis* y = rect.axis(QCPAxis::atLeft);
     const PlotTheme theme = themeOf(*this);
-    QCPGraph* ring = plot()->addGraph(any->keyAxis(), any->valueAxis());
-    ring->setData({point->series->positions[point->index]}, {point->series->values[point->index]});
+    QCPGraph* ring = plot()->addGraph(x, y);
+    ring->setData({x->pixelToCoord(pixel.x())}, {y->pixelToCoord(pixel.y())});
     ring->setLineStyle(QCPGraph::lsNone);
     ring->setScatterStyle({QCPScatterStyle::ssCircle, theme.pen(theme.accent, 2), Qt::NoBrush, ringSize * theme.unit});
 }
 
-void PointWidget::showText(const Point& point) {
-    QToolTip::showText(mapToGlobal(pixels(point).toPoint()), text(point.place()), this);
+void PointWidget::showText(const FigurePoint& point) {
+    const QPointF pixel = pointPixel(*plot(), figure(), point).value_or(QPointF());
+    QToolTip::showText(mapToGlobal(pixel.toPoint()), text(placeOf(point)), this);
 }
 
 bool PointWidget::event(QEvent* event) {
@@ -120,7 +99,7 @@ void PointWidget::mousePressEvent(QMouseEvent* event) {
     const auto point = under(event->position());
     if (event->button() != Qt::LeftButton || !point)
         return FigureWidget::mousePressEvent(event);
-    emit chosen(point->place());
+    emit chosen(placeOf(*point));
 }
 
 void PointWidget::mouseReleaseEvent(QMouseEvent* event) {
@@ -131,7 +110,7 @@ void PointWidget::mouseReleaseEvent(QMouseEvent* event) {
 void PointWidget::mouseDoubleClickEvent(QMouseEvent* event) {
     const auto point = under(event->position());
     if (event->button() == Qt::LeftButton && point)
-        emit activated(point->place());
+        emit activated(placeOf(*point));
 }
 
 void PointWidget::mouseMoveEvent(QMouseEvent* event) {

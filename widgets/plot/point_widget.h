@@ -2,14 +2,13 @@
 
 #include "analysis/figures/figure.h"
 #include "widgets/plot/figure_widget.h"
+#include "widgets/plot/plot_curves.h"
 
 #include <QPoint>
 
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <utility>
-#include <vector>
 
 namespace secateur {
 
@@ -44,19 +43,12 @@ protected:
     void painted() override;
 
 private:
-    struct Point {
-        const FigureSeries* series = nullptr;
-        std::size_t index = 0;
-
-        std::size_t place() const { return series->places[index]; }
-    };
-
-    std::vector<Point> points() const;
-    std::optional<Point> find(std::size_t place) const;
-    QPointF pixels(const Point& point) const;
-    /// The point nearest to a position, within a few pixels.
-    std::optional<Point> under(const QPointF& position) const;
-    void showText(const Point& point);
+    /// The first drawn point with a place.
+    std::optional<FigurePoint> find(std::size_t place) const;
+    std::size_t placeOf(const FigurePoint& point) const { return figure().series[point.series].places[point.point]; }
+    /// The point with a place that is nearest to a position, within a few pixels.
+    std::optional<FigurePoint> under(const QPointF& position) const;
+    void showText(const FigurePoint& point);
 
     std::optional<std::size_t> m_highlighted;
     std::function<QString(std::size_t place)> m_describe;
