@@ -173,8 +173,12 @@ bool Protection::covers(const ModelSpec& spec, CutUnit unit, int layer, int inde
 
 void Protection::restore(PruningMask& mask) const {
     PruningMask spared = mask;
-    for (int layer = 0; layer < mask.layerCount(); ++layer)
+    for (int layer = 0; layer < mask.layerCount(); ++layer) {
+        LayerMask own = spared.layer(layer);
+        own.compensation.reset(); // the subtraction below would take it away from layers that it leaves alone
+        spared.setLayer(layer, std::move(own));
         setBlock(spared, layer, true);
+    }
     for (const int layer : layers)
         setBlock(spared, layer, false);
     for (const HeadId& head : heads)

@@ -160,6 +160,7 @@ std::string budgetText(const Budget& budget) {
 
 Savings::Savings(const ModelCard& card, const PruningMask& base, int positions)
     : m_prices(card, PriceTerms{.positions = positions})
+    , m_mask(base)
     , m_base(m_prices.price(base)) {}
 
 double Savings::percentage(const PruningMask& mask, BudgetOf of) const {
@@ -180,8 +181,12 @@ double Savings::percentage(const PruningMask& mask, BudgetOf of) const {
 }
 
 PruneResult spend(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress) {
-    if (budget.of == BudgetOf::own)
-        return path.spend(budget, progress);
+    if (budget.of == BudgetOf::own) {
+        PruneResult result = path.spend(budget, progress);
+        if (budget.amount > 0 && result.mask == savings.base())
+            result.warnings.push_back(fmt::format("{} is less than one unit: nothing is cut", budgetText(budget)));
+        return result;
+    }
     if (const auto all = path.everything(); all && savings.percentage(*all, budget.of) < budget.amount - slack)
         refuseShare(budget, savings.percentage(*all, budget.of));
     return path.measuresSteps() ? firstEnough(path, budget, savings, progress)

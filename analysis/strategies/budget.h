@@ -26,9 +26,12 @@ public:
     /// The percentage of the dense model's amount that a mask saves beyond the base. @param of not BudgetOf::own
     double percentage(const PruningMask& mask, BudgetOf of) const;
 
+    const PruningMask& base() const { return m_mask; }
+
 private:
     PriceList m_prices;
-    Price m_base;
+    PruningMask m_mask;
+    Price m_base; ///< of m_mask
 };
 
 /// The result of a strategy for a budget. With a budget of BudgetOf::own, PrunePath::spend(). With the others, the

@@ -111,16 +111,26 @@ double wanted(const Budget& budget, std::size_t units) {
     return budget.isPercentage ? std::floor(budget.amount * static_cast<double>(units) / 100 + slack) : budget.amount;
 }
 
+/// The shortest percentage that means `most` of `all` units.
+double percentageFor(std::size_t most, std::size_t all) {
+    const double share = all > 0 ? 100 * static_cast<double>(most) / static_cast<double>(all) : 0;
+    for (double scale = 100; scale < 1e9; scale *= 10) {
+        const double percentage = std::ceil(share * scale) / scale;
+        if (wanted({percentage, true}, all) == static_cast<double>(most))
+            return percentage;
+    }
+    return share;
+}
+
 /// @param units name of the units, in the plural
 [[noreturn]] void refuse(const Budget& budget, std::string_view units, std::size_t all, std::size_t most,
                          const std::string& where) {
-    const double share = all > 0 ? 100 * static_cast<double>(most) / static_cast<double>(all) : 0;
-    const double percentage = std::floor(share * 100) / 100;
+    const double percentage = percentageFor(most, all);
     throw BudgetTooLarge(fmt::format("{}{} of {} {}{} cannot be cut: at most {} can, or {}%", wanted(budget, all),
                                      budget.isPercentage ? fmt::format(" ({}%)", exactly(budget.amount)) : "", all,
                                      units, where, most, percentage),
                          {budget.isPercentage ? percentage : static_cast<double>(most), budget.isPercentage},
-                         "The others are protected, cut already or have no value");
+                         "The others are protected, cut already, have no value, or always stay");
 }
 
 /// Keeps the first `count` candidates in the order of value, layer and index, unsorted.

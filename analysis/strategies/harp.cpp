@@ -200,6 +200,10 @@ public:
         if (m_options.alpha == HarpAlpha::search) {
             search(layers, progress);
             result.alphaCurves.assign(m_curves.begin(), m_curves.begin() + std::ssize(layers));
+            std::int64_t tokens = 0;
+            for (const TokenSequence& sequence : m_searched->sequences)
+                tokens += std::ssize(sequence.ids);
+            result.notes.push_back(fmt::format("alpha was searched on {} tokens that no other step read", tokens));
         }
         result.mask = bypassed(layers);
         if (m_context.inputs.text && harpReadsText(m_context.request.strategy)) {
@@ -230,7 +234,13 @@ public:
 
 private:
     std::size_t count(const Budget& budget) const {
-        return unitsFor(budget, layerUnits, unitCount(m_context.spec(), CutUnit::attention), steps());
+        const std::size_t wanted =
+            unitsFor(budget, layerUnits, unitCount(m_context.spec(), CutUnit::attention), m_layers.size());
+        if (const std::size_t most = steps(); wanted > most)
+            throw BudgetTooLarge(fmt::format("{} layers cannot be bypassed: values names {}", wanted,
+                                             counted(most, "alpha")),
+                                 {static_cast<double>(most), false}, "Give one value for each layer, the last one first");
+        return wanted;
     }
 
     /// The texts of the search and of the other steps. They have no sequence in common, unless the corpus does.

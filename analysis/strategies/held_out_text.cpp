@@ -20,11 +20,11 @@ std::int64_t tokensOf(std::span<const TokenSequence> sequences) {
     return sum;
 }
 
-/// Number of sequences from the end that have at least a quarter of the tokens.
+/// Number of sequences from the end that have at least a quarter of the tokens; at most all but the first.
 std::size_t lastQuarter(std::span<const TokenSequence> sequences) {
     const std::int64_t all = tokensOf(sequences);
     std::size_t count = 0;
-    while (count < sequences.size() && heldOutShare * tokensOf(sequences.last(count)) < all)
+    while (count + 1 < sequences.size() && heldOutShare * tokensOf(sequences.last(count)) < all)
         ++count;
     return count;
 }
@@ -39,6 +39,19 @@ TokenSequence pieceOf(const TokenSequence& sequence, std::ptrdiff_t begin, std::
     return piece;
 }
 
+/// Moves the end of the only fitted sequence to the part that is held out, if whole sequences are less than a quarter.
+/// @param quarter of the tokens
+void completeFromFirst(SplitText& split, std::int64_t quarter) {
+    constexpr std::int64_t shortest = 2; // tokens of a piece, so that it predicts one
+    const std::int64_t lacking = quarter - tokensOf(split.heldOut.sequences);
+    const TokenSequence whole = split.fitted.sequences.front();
+    const std::int64_t kept = std::ssize(whole.ids) - lacking;
+    if (lacking < shortest || kept < shortest)
+        return;
+    split.fitted.sequences.front() = pieceOf(whole, 0, kept);
+    split.heldOut.sequences.insert(split.heldOut.sequences.begin(), pieceOf(whole, kept, std::ssize(whole.ids)));
+}
+
 } // namespace
 
 CalibrationText TextPart::text() const {
@@ -49,25 +62,20 @@ CalibrationText TextPart::text() const {
 }
 
 SplitText withLastQuarterHeldOut(const CalibrationText& text) {
+    const std::span<const TokenSequence> all = text.sequences;
     SplitText split{{{}, {}, text}, {{}, {}, text}};
-    const std::size_t count = lastQuarter(text.sequences);
-    if (count < text.sequences.size()) {
-        const std::size_t first = text.sequences.size() - count;
-        split.fitted.sequences.assign(text.sequences.begin(), text.sequences.end() - static_cast<std::ptrdiff_t>(count));
-        split.heldOut.sequences.assign(text.sequences.end() - static_cast<std::ptrdiff_t>(count), text.sequences.end());
-        if (!text.labels.empty()) {
-            split.fitted.labels.assign(text.labels.begin(), text.labels.begin() + static_cast<std::ptrdiff_t>(first));
-            split.heldOut.labels.assign(text.labels.begin() + static_cast<std::ptrdiff_t>(first), text.labels.end());
-        }
-        return split;
+    const std::size_t fitted = all.size() - lastQuarter(all);
+    split.fitted.sequences.assign(all.begin(), all.end() - std::ssize(all.subspan(fitted)));
+    split.heldOut.sequences.assign(all.end() - std::ssize(all.subspan(fitted)), all.end());
+    if (!text.labels.empty()) {
+        const auto middle = text.labels.begin() + static_cast<std::ptrdiff_t>(fitted);
+        split.fitted.labels.assign(text.labels.begin(), middle);
+        split.heldOut.labels.assign(middle, text.labels.end());
+    } else if (fitted == 1) {
+        completeFromFirst(split, tokensOf(all) / heldOutShare);
     }
-    constexpr std::ptrdiff_t shortest = 2 * heldOutShare; // so that each part predicts a token
-    const std::ptrdiff_t length = text.sequences.empty() ? 0 : std::ssize(text.sequences.back().ids);
-    if (!text.labels.empty() || length < shortest)
+    if (split.fitted.sequences.empty() || split.heldOut.sequences.empty())
         throw Error("The calibration text is too short to hold out its last quarter");
-    split.fitted.sequences.assign(text.sequences.begin(), text.sequences.end() - 1);
-    split.fitted.sequences.push_back(pieceOf(text.sequences.back(), 0, length - length / heldOutShare));
-    split.heldOut.sequences.push_back(pieceOf(text.sequences.back(), length - length / heldOutShare, length));
     return split;
 }
 

@@ -22,8 +22,9 @@ struct SplitText {
     TextPart heldOut;
 };
 
-/// Holds out the last quarter of the tokens, in whole sequences from the end. A text with one sequence is divided within
-/// it. @throws Error if the text is too short to divide, or a single labelled text
+/// Holds out the last quarter of the tokens, in whole sequences from the end. If all sequences but the first are less
+/// than a quarter, the end of the first completes it, except in labelled texts.
+/// @throws Error if the text is too short to divide, or a single labelled text
 SplitText withLastQuarterHeldOut(const CalibrationText& text);
 
 /// A metric of the dense model on a text. @throws as measure(); Cancelled if stopped

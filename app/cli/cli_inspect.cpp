@@ -310,9 +310,9 @@ void mergeVerb(const SessionArguments& arguments, const Console& console) {
     if (console.json)
         printJson(sessionJson(made));
     else
-        print("{}: {}, {}, {}, {}\n", arguments.out, counted(made.results.size(), "measurement"),
+        print("{}: {}, {}, {}{}\n", arguments.out, counted(made.results.size(), "measurement"),
               counted(made.masks.size(), "mask"), counted(made.evaluations.size(), "evaluation"),
-              counted(pointsOf(made), "point"));
+              made.curves.empty() ? "" : ", " + counted(pointsOf(made), "point"));
 }
 
 } // namespace

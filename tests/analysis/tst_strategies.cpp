@@ -163,7 +163,7 @@ private slots:
             const Protection protection = Protection::parse("first_last", spec);
             return refusal([&] { cutLowest(spec, values, order, protection, PruningMask(spec)); });
         };
-        QVERIFY2(told("253", false).contains("253 of 270 heads cannot be cut: at most 252 can, or 93.33%"),
+        QVERIFY2(told("253", false).contains("253 of 270 heads cannot be cut: at most 252 can, or 93.34%"),
                  qPrintable(told("253", false)));
         QVERIFY2(told("95%", false).contains("256 (95%) of 270 heads cannot be cut: at most 252 can"),
                  qPrintable(told("95%", false)));

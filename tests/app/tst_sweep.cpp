@@ -112,9 +112,10 @@ private slots:
         // A mask of the sweep evaluates to the loss of its point.
         const std::string digest = point.at("mask").at("digest");
         const Outcome evaluated =
-            run({"mask", "show", m_model, "--mask", scratch.path("masks/random_head_1_seed_0.mask.json"), "--json"});
+            run({"evaluate", m_model, "--mask", scratch.path("masks/random_head_1_seed_0.mask.json"), "--dtype", "float32",
+                 "--max-tokens", "512", "--window", "32", "--json"});
         QVERIFY2(evaluated.status == 0, qPrintable(evaluated.error));
-        QCOMPARE(evaluated.json().at("digest"), digest);
+        QCOMPARE(evaluated.json().at("mask").at("digest"), digest);
     }
 
     void theSameCommandRunsNothingAgain() {
@@ -212,7 +213,7 @@ private slots:
         const Outcome outcome =
             run(sweep(out, points + QStringList{"--task", task + ":format=generic:shots=1", "--latency", "--warmup", "0",
                                                 "--runs", "1", "--new-tokens", "4", "--json"}));
-        QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+        QVERIFY2(outcome.status == 0, outcome.out.constData());
         const Json point = outcome.json().at("curves").at("gate_norm").at(1);
         QVERIFY(point.at("tasks").at("choices").at("metrics").contains("acc"));
         QVERIFY(point.at("tasks").at("choices").at("delta").at("acc").at("value").is_number());

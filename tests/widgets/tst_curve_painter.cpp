@@ -29,6 +29,7 @@ public:
     explicit ShownFigure(const Figure& figure) {
         resize(640, 400);
         setFigure(figure);
+        grab(); // lays out a widget that is not shown
     }
     QCustomPlot& shown() const { return *plot(); }
 };
