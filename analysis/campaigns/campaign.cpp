@@ -218,7 +218,7 @@ void checkRequest(const Model& model, const SweepRequest& request, const SweepIn
     const bool isDecoder = model.spec().family == Family::decoder;
     if (inputs.latency && !isDecoder)
         throw UsageError("is for models that generate text; an encoder does not", "--latency");
-    if (!inputs.scored && !inputs.pooled && inputs.tasks.empty())
+    if (!request.choosesOnly && !inputs.scored && !inputs.pooled && inputs.tasks.empty())
         throw UsageError("masks of this model are scored on tasks: it has a classification head, and no loss on texts",
                          "--task");
 }
@@ -273,9 +273,9 @@ SweepPlan planSweep(const Model& model, const SweepRequest& request, const Sweep
             join(plan.known, one);
         }
     }
-    if (plan.points == 0)
+    if (plan.points == 0 && !request.choosesOnly)
         throw UsageError("the sweep has no point", request.parts > 1 ? "--part" : "--budgets");
-    plan.needsDense = needsWork(lacking(plan.known.dense, plan.known, inputs));
+    plan.needsDense = !request.choosesOnly && needsWork(lacking(plan.known.dense, plan.known, inputs));
     plan.metrics = missingMetrics(request, plan);
     return plan;
 }

@@ -43,6 +43,7 @@ struct SweepRequest {
     std::vector<std::string> compensations{"own"}; ///< "own" or "none", as PointKey::compensation
     int part = 1;  ///< which of `parts` parts of the points to run, from 1
     int parts = 1; ///< part i has the points i, i + parts, i + 2 parts and so on
+    bool choosesOnly = false; ///< whether masks are chosen but not scored
     bool retriesFailed = false; ///< whether points that failed in an earlier run are run again
 };
 
@@ -67,6 +68,8 @@ struct SweepInputs {
     std::function<std::string(const PruningMask&)> maskDigest;
     /// The digest of a task and its rules.
     std::function<std::string(const AskedTask&)> taskDigest;
+    /// The digest of a calibration text; for chooseOnParts() only.
+    std::function<std::string(const SequenceText&)> textDigest = {};
     std::vector<std::string> warnings = {}; ///< kept with the curves
 };
 

@@ -146,6 +146,8 @@ struct Curves {
     std::vector<std::string> warnings = {};
 
     const Curve* curve(std::string_view strategy) const;
+    /// Whether masks are scored, not only chosen.
+    bool areScored() const { return !conditions.scored.digest.empty() || !tasks.empty(); }
 };
 
 /// Whether the points of two sets of curves can be in one: like conditions, no task of the same name with other

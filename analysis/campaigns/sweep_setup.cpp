@@ -45,7 +45,8 @@ std::map<std::string, std::string> viewOf(const SweepSetup& setup) {
             {"sweep.tokens", std::to_string(setup.tokens)},
             {"sweep.score", setup.score},
             {"sweep.scoretokens", std::to_string(setup.scoreTokens)},
-            {"sweep.tasks", join(setup.tasks, "\n")}};
+            {"sweep.tasks", join(setup.tasks, "\n")},
+            {"sweep.stability", std::to_string(setup.stabilityParts)}};
 }
 
 SweepSetup setupOf(const std::map<std::string, std::string>& view) {
@@ -63,6 +64,7 @@ SweepSetup setupOf(const std::map<std::string, std::string>& view) {
     setup.score = entry("sweep.score");
     read(entry("sweep.scoretokens"), setup.scoreTokens);
     setup.tasks = linesOf(entry("sweep.tasks"));
+    read(entry("sweep.stability"), setup.stabilityParts);
     return setup;
 }
 

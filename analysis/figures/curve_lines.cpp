@@ -27,7 +27,10 @@ const Curves& curvesAt(const Session& session, int index) {
     const auto count = static_cast<int>(session.curves.size());
     if (count == 0)
         throw Error("holds no curves", session.model.name, "secateur-cli sweep MODEL --out SESSION.h5 keeps them");
-    const int place = index < 0 ? count + index : index;
+    int place = index < 0 ? count + index : index;
+    const auto scored = std::ranges::find_if(session.curves.rbegin(), session.curves.rend(), &Curves::areScored);
+    if (index == -1 && scored != session.curves.rend())
+        place = static_cast<int>(std::distance(scored, session.curves.rend())) - 1;
     if (place < 0 || place >= count)
         throw Error(fmt::format("holds {} of curves, numbered from 0", counted(static_cast<std::uint64_t>(count), "set")),
                     fmt::format("set={}", index));

@@ -4,6 +4,7 @@
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/campaigns/text_parts.h"
 #include "analysis/figures/curve_figures.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/strategy.h"
@@ -49,7 +50,8 @@ struct LineOfTexts {
     std::vector<TextsOfBudget> budgets;
 };
 
-/// The sets of curves that differ from one in the calibration text at most, one for each text.
+/// The sets of curves that differ from one in the calibration text at most, one for each text. If there are any of
+/// disjoint parts of a text, only these, of the latest division.
 std::vector<const Curves*> likeSets(const Session& session, const Curves& curves) {
     std::vector<const Curves*> sets{&curves};
     for (const Curves& other : session.curves) {
@@ -61,16 +63,14 @@ std::vector<const Curves*> likeSets(const Session& session, const Curves& curves
         if (isNew && conditions.choosesLike(curves.conditions))
             sets.push_back(&other);
     }
+    const auto parts = [](const Curves* set) { return partsOfText(set->conditions.calibration); };
+    const auto divided = std::ranges::find_if(sets.rbegin(), sets.rend(), parts);
+    if (divided != sets.rend())
+        std::erase_if(sets, [&, count = parts(*divided)](const Curves* set) { return parts(set) != count; });
     if (sets.size() < 2)
         throw Error("holds curves of one calibration text only", session.model.name,
-                    "Sweep the same strategies with another --text into the same session");
+                    "Sweep with --stability N, or with another --text into the same session");
     return sets;
-}
-
-/// Whether a strategy's mask depends on the calibration text and on nothing that is drawn.
-bool isCalibrated(const StrategyRequest& request) {
-    const bool measuresOnText = request.metric && request.metric->info->needs != Needs::weights;
-    return (request.info->readsText || measuresOnText) && !request.needsSeed();
 }
 
 void addMask(LineOfTexts& line, const CurvePoint& point, MaskOfText mask) {
@@ -93,9 +93,9 @@ MaskOfText maskOf(const Session& session, const CurvePoint& point, const std::st
 }
 
 /// The lines of a strategy, with its masks on all texts.
-std::vector<LineOfTexts> linesOf(const Session& session, const std::vector<const Curves*>& sets, std::size_t index,
-                                 double parameters) {
-    const std::string& strategy = sets.front()->curves[index].strategy;
+std::vector<LineOfTexts> linesOf(const Session& session, const Curves& curves, const std::vector<const Curves*>& sets,
+                                 std::size_t index, double parameters) {
+    const std::string& strategy = curves.curves[index].strategy;
     const std::optional<StrategyRequest> request = knownStrategy(strategy);
     std::map<std::string, LineOfTexts> lines;
     for (const Curves* set : request && isCalibrated(*request) ? sets : std::vector<const Curves*>()) {
@@ -197,11 +197,11 @@ std::vector<LineOfTexts> allLines(const Session& session, const Curves& curves,
     const auto parameters = static_cast<double>(PriceList(session.model).price(dense).parameters.all);
     std::vector<LineOfTexts> lines;
     for (const std::size_t index : namedCurves(curves, look.strategies))
-        for (LineOfTexts& line : linesOf(session, sets, index, parameters))
+        for (LineOfTexts& line : linesOf(session, curves, sets, index, parameters))
             lines.push_back(std::move(line));
     if (lines.empty())
         throw Error("holds no masks of a strategy that reads a text, on several texts", session.model.name,
-                    "Sweep such a strategy with another --text into the same session");
+                    "Sweep such a strategy with --stability N, or with another --text into the same session");
     return lines;
 }
 

@@ -1,6 +1,7 @@
 #include "analysis/session/session.h"
 
 #include "analysis/base/error.h"
+#include "analysis/campaigns/text_parts.h"
 
 #include <fmt/format.h>
 
@@ -153,9 +154,14 @@ std::string freeName(const std::vector<SessionMask>& masks, const SessionMask& w
 } // namespace
 
 const MetricResult* Session::latest(std::string_view resultId) const {
-    const auto found = std::find_if(results.rbegin(), results.rend(),
-                                    [&](const MetricResult& result) { return result.request.resultId() == resultId; });
-    return found == results.rend() ? nullptr : &*found;
+    const auto find = [&](bool alsoParts) -> const MetricResult* {
+        const auto found = std::find_if(results.rbegin(), results.rend(), [&](const MetricResult& result) {
+            return result.request.resultId() == resultId && (alsoParts || !result.data || !isPartOfText(*result.data));
+        });
+        return found == results.rend() ? nullptr : &*found;
+    };
+    const MetricResult* whole = find(false);
+    return whole ? whole : find(true);
 }
 
 const SessionMask* Session::mask(std::string_view digest) const {

@@ -45,7 +45,7 @@ struct Session {
     /// Another session to compare with; null = none. It is not saved.
     std::shared_ptr<const Session> reference = {};
 
-    /// The latest result with this id; null if there is none.
+    /// The latest result with this id; one on a part of a text only if there is no other. Null if there is none.
     const MetricResult* latest(std::string_view resultId) const;
     /// The latest mask with this digest; null if there is none.
     const SessionMask* mask(std::string_view digest) const;

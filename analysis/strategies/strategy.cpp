@@ -440,6 +440,11 @@ StrategyRequest parseStrategyRequest(std::string_view text, std::span<const Stra
     return request;
 }
 
+bool isCalibrated(const StrategyRequest& request) {
+    const bool measuresOnText = request.metric && request.metric->info->needs != Needs::weights;
+    return (request.readsText() || measuresOnText) && !request.needsSeed();
+}
+
 StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer) {
     StrategyRequest request = parseStrategyRequest(fmt::format("by_metric:metric={}", metric.info->id));
     request.metric = metric;

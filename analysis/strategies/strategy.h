@@ -101,6 +101,9 @@ struct StrategyRequest {
 /// metric, a metric without a pruning direction, or one that ranks no unit
 StrategyRequest parseStrategyRequest(std::string_view text, std::span<const StrategyInfo> table = allStrategies());
 
+/// Whether a strategy's masks depend on the calibration text, and on nothing that is drawn.
+bool isCalibrated(const StrategyRequest& request);
+
 /// A request for the strategy that cuts by any metric, from either end. @throws UsageError as parseStrategyRequest()
 StrategyRequest byMetric(const MetricRequest& metric, bool highestFirst, bool perLayer);
 

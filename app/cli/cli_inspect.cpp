@@ -285,7 +285,13 @@ void showVerb(const SessionArguments& arguments, const Console& console) {
     printEvaluations(session);
     for (const Curves& curves : session.curves) {
         print("\n");
-        printCurves(curves);
+        if (curves.areScored())
+            printCurves(curves);
+        else
+            print("masks that are not scored, chosen on {} ({}{}): see the figure stability\n",
+                  curves.conditions.calibration.source, counted(curves.conditions.calibration.tokens, "token"),
+                  curves.conditions.calibration.split.substr(
+                      std::min(curves.conditions.calibration.split.find(','), curves.conditions.calibration.split.size())));
         printNotes(curves.warnings);
     }
 }

@@ -2,6 +2,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/campaigns/campaign.h"
 #include "analysis/campaigns/presets.h"
+#include "analysis/campaigns/text_parts.h"
 #include "analysis/running/runner.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_task.h"
@@ -46,6 +47,7 @@ struct SweepArguments {
     bool wantsLatency = false;
     LatencyRules latency;
     SweepFiles files;
+    int stabilityParts = 0;
     bool limitsCalibration = false; ///< whether --max-tokens was given
 };
 
@@ -168,7 +170,13 @@ void sweepVerb(SweepArguments& arguments, const Console& console) {
         request.positions = static_cast<int>(arguments.calibration.text.rules.length);
     SweepKeeper keeper(arguments.files.out, *ready.model);
     const SweepInputs inputs = inputsFor(ready, arguments, std::move(tasks), reading);
-    Curves curves = sweep(*ready.model, arguments, request, inputs, keeper, console, progress);
+    if (arguments.stabilityParts > 0) {
+        const Session before = keeper.session();
+        chooseOnParts(*ready.model, request, inputs, knownOf(before), arguments.stabilityParts,
+                      [&](const SweepNews& news) { keeper.keep(news); }, progress.part(0, 0.3));
+    }
+    Curves curves = sweep(*ready.model, arguments, request, inputs, keeper, console,
+                          progress.part(arguments.stabilityParts > 0 ? 0.3 : 0, 1));
     addOverwrittenFiles(*ready.model, curves.warnings);
     writeFiles(arguments.files, keeper.session(), curves);
     printSweep(keeper.session(), curves, secondsSince(begin), console.json);
@@ -200,6 +208,11 @@ void addPointOptions(CLI::App& verb, SweepArguments& arguments) {
     verb.add_option("--seed", arguments.request.seed, "Seed of the first run of a strategy that depends on it")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()} / 2))
         ->capture_default_str();
+    verb.add_option("--stability", arguments.stabilityParts,
+                    "Also choose the masks on each of N parts of the calibration text, without scoring them (figure: "
+                    "stability)")
+        ->option_text("N")
+        ->check(CLI::Range(2, 1000));
     verb.add_option("--part", arguments.part, "Run every N-th point, beginning with the I-th: 3/16; join with session merge")
         ->option_text("I/N");
     verb.add_flag("--retry", arguments.request.retriesFailed, "Also run the points that failed in an earlier run");

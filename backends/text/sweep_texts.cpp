@@ -109,6 +109,7 @@ SweepInputs readSweepTexts(const Model& model, const SweepTextRequest& request, 
                                      "scored on, and their losses are too low for a comparison");
     inputs.maskDigest = [](const PruningMask& mask) { return maskDigest(mask); };
     inputs.taskDigest = [](const AskedTask& asked) { return dataDigest(asked); };
+    inputs.textDigest = [](const SequenceText& text) { return dataDigest(text.set, text.labels); };
     return inputs;
 }
 

@@ -169,6 +169,36 @@ private slots:
         QCOMPARE(bitsOf(sessionAt(scratch.path("all.h5"))), bitsOf(sessionAt(scratch.path("whole.h5"))));
     }
 
+    void partsOfTheTextShowHowStableMasksAre() {
+        const Scratch scratch;
+        const QString out = scratch.path("s.h5");
+        const QStringList points{"--strategy", "gate_norm,attention_importance,random_head", "--budgets", "1,2,3",
+                                 "--stability", "2"};
+        const Outcome outcome = run(sweep(out, points));
+        QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+        const Session session = sessionAt(out);
+        QCOMPARE(session.curves.size(), std::size_t{3});
+        QCOMPARE(std::ranges::count_if(session.curves, &Curves::areScored), 1);
+        for (const Curves& curves : session.curves)
+            if (!curves.areScored())
+                QCOMPARE(curves.curves.size(), std::size_t{1}); // gate_norm reads no text, random_head is drawn
+        QCOMPARE(session.results.size(), std::size_t{4}); // both metrics, and one on each part
+        QVERIFY(session.latest("attention_importance")->data->split.find("part") == std::string::npos);
+        const QString figure = scratch.path("stability.csv");
+        const Outcome plotted = run({"plot", out, "--figure", "stability", "--out", figure});
+        QVERIFY2(plotted.status == 0, qPrintable(plotted.error));
+        QVERIFY(bytesAt(figure).contains("\"1, 2 texts\""));
+        QCOMPARE(run({"plot", out, "--figure", "stability:of=scores", "--out", scratch.path("scores.csv")}).status, 0);
+        const QByteArray bytes = bytesAt(out);
+        QCOMPARE(run(sweep(out, points)).status, 0);
+        QCOMPARE(bytesAt(out), bytes);
+        QStringList many = points;
+        many.last() = "99";
+        const Outcome refused = run(sweep(scratch.path("t.h5"), many));
+        QCOMPARE(refused.status, 2);
+        QVERIFY2(refused.error.contains("fewer than 99 parts"), qPrintable(refused.error));
+    }
+
     void anImpossibleBudgetRunsTheLargestAndAFailureIsNoted() {
         const Scratch scratch;
         const QString out = scratch.path("s.h5");

@@ -147,21 +147,28 @@ void CurvesView::showEvent(QShowEvent* event) {
         draw();
 }
 
-/// Lists the sets of curves. The latest is chosen until the user chooses another one.
+/// Lists the sets of scored curves. The latest is chosen until the user chooses another one.
 void CurvesView::listCurves() {
     const std::vector<Curves>& all = m_document->session().curves;
     const bool isLatest = m_which->currentIndex() + 1 >= m_which->count();
     const int chosen = m_which->currentIndex();
     m_which->clear();
-    for (const Curves& one : all)
-        m_which->addItem(QString::fromStdString(conditionsText(one.conditions)));
-    m_which->setVisible(all.size() > 1);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].areScored())
+            m_which->addItem(QString::fromStdString(conditionsText(all[i].conditions)), QVariant::fromValue(i));
+    m_which->setVisible(m_which->count() > 1);
     m_which->setCurrentIndex(isLatest ? m_which->count() - 1 : chosen);
 }
 
+/// Index in Session::curves of the chosen set.
+std::size_t CurvesView::chosenSet() const {
+    return m_which->currentIndex() < 0 ? m_document->session().curves.size()
+                                       : m_which->currentData().value<std::size_t>();
+}
+
 const Curves* CurvesView::curves() const {
-    const auto index = static_cast<std::size_t>(m_which->currentIndex());
     const std::vector<Curves>& all = m_document->session().curves;
+    const std::size_t index = chosenSet();
     return index < all.size() ? &all[index] : nullptr;
 }
 
@@ -196,7 +203,7 @@ void CurvesView::draw() {
                 m_shown = curveFigure(session, *curves(), look());
             else
                 m_shown.figure = makeFigure(session, figureText());
-            m_shownCurves = static_cast<std::size_t>(m_which->currentIndex());
+            m_shownCurves = chosenSet();
         } catch (const Error& error) {
             m_shown = {};
             m_reason->setText(QString::fromStdString(error.what()));

@@ -50,6 +50,7 @@ private:
     /// Draws the figure now, or when the view becomes visible.
     void refresh();
     void listCurves();
+    std::size_t chosenSet() const;
     const Curves* curves() const;
     CurveLook look() const;
     /// "curves:x=params:...": the figure on screen, for commands.

@@ -73,6 +73,7 @@ SweepPanel::SweepPanel(Document* document, SweepRunner* runner, QWidget* parent)
     , m_strategies(new QTreeWidget)
     , m_budgets(new QLineEdit)
     , m_repetitions(new QSpinBox)
+    , m_stability(new QSpinBox)
     , m_text(new TextCombo)
     , m_tokens(tokenBox(tr("Maximum number of tokens of the calibration text")))
     , m_score(new TextCombo(nullptr, tr("last third of the calibration text")))
@@ -115,6 +116,14 @@ void SweepPanel::build() {
     m_repetitions->setAccessibleName(tr("Repetitions"));
     m_repetitions->findChild<QLineEdit*>()->setAccessibleName(m_repetitions->accessibleName());
     m_repetitions->setToolTip(tr("Runs of each strategy that depends on the seed"));
+    constexpr int mostParts = 64;
+    m_stability->setRange(1, mostParts); // 1 = no parts
+    m_stability->setSpecialValueText(tr("not compared"));
+    m_stability->setSuffix(tr(" parts of the text"));
+    m_stability->setAccessibleName(tr("Stability"));
+    m_stability->findChild<QLineEdit*>()->setAccessibleName(m_stability->accessibleName());
+    m_stability->setToolTip(tr("Also chooses the masks on each of these parts of the calibration text, without scoring "
+                               "them. The figure Stability compares them."));
     auto* form = new QFormLayout;
     form->setContentsMargins(0, 0, 0, 0);
     form->setVerticalSpacing(4);
@@ -122,6 +131,7 @@ void SweepPanel::build() {
     form->setRowWrapPolicy(QFormLayout::DontWrapRows);
     form->addRow(tr("Budgets"), m_budgets);
     form->addRow(tr("Repetitions"), m_repetitions);
+    form->addRow(tr("Stability"), m_stability);
     column->addLayout(form);
     buildTexts(*column);
     m_state->setAccessibleName(tr("Cost and state of the sweep"));
@@ -139,7 +149,7 @@ void SweepPanel::build() {
     connect(m_run, &QPushButton::clicked, this, &SweepPanel::runOrStop);
     connect(m_strategies, &QTreeWidget::itemChanged, this, &SweepPanel::changed);
     connect(m_budgets, &QLineEdit::textChanged, this, &SweepPanel::changed);
-    for (QSpinBox* box : {m_repetitions, m_tokens, m_scoreTokens})
+    for (QSpinBox* box : {m_repetitions, m_stability, m_tokens, m_scoreTokens})
         connect(box, &QSpinBox::valueChanged, this, &SweepPanel::changed);
     for (TextCombo* combo : {m_text, m_score})
         connect(combo, &TextCombo::chosen, this, &SweepPanel::changed);
@@ -201,6 +211,7 @@ SweepSetup SweepPanel::setup() const {
     }
     setup.budgets = m_budgets->text().toStdString();
     setup.repetitions = m_repetitions->value();
+    setup.stabilityParts = m_stability->value() > 1 ? m_stability->value() : 0;
     setup.text = m_text->path().toStdString();
     setup.tokens = m_tokens->value();
     setup.score = m_score->path().toStdString();
@@ -230,6 +241,7 @@ void SweepPanel::setSetup(const SweepSetup& setup) {
     }
     m_budgets->setText(QString::fromStdString(setup.budgets));
     m_repetitions->setValue(setup.repetitions);
+    m_stability->setValue(std::max(setup.stabilityParts, 1));
     m_text->setPath(QString::fromStdString(setup.text));
     m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(setup.tokens, m_tokens->maximum())));
     m_score->setPath(QString::fromStdString(setup.score));
@@ -276,7 +288,8 @@ void SweepPanel::refresh() {
     m_run->setToolTip(isRunning ? tr("Points so far are kept; the sweep can go on later") : QString());
     m_run->setEnabled(isRunning || isReady);
     for (QWidget* field : {static_cast<QWidget*>(m_strategies), static_cast<QWidget*>(m_budgets),
-                           static_cast<QWidget*>(m_repetitions), static_cast<QWidget*>(m_text),
+                           static_cast<QWidget*>(m_repetitions), static_cast<QWidget*>(m_stability),
+                           static_cast<QWidget*>(m_text),
                            static_cast<QWidget*>(m_tokens), static_cast<QWidget*>(m_score),
                            static_cast<QWidget*>(m_scoreTokens), static_cast<QWidget*>(m_tasks),
                            static_cast<QWidget*>(m_addTask), static_cast<QWidget*>(m_removeTask)})

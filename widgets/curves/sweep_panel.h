@@ -49,6 +49,7 @@ private:
     QTreeWidget* m_strategies;
     QLineEdit* m_budgets;
     QSpinBox* m_repetitions;
+    QSpinBox* m_stability;
     TextCombo* m_text;
     QSpinBox* m_tokens;
     TextCombo* m_score;

@@ -1,6 +1,7 @@
 #include "widgets/curves/sweep_runner.h"
 
 #include "analysis/base/error.h"
+#include "analysis/campaigns/text_parts.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 
@@ -64,7 +65,10 @@ JobRunner::Work SweepRunner::runWork(const SweepSetup& setup, const SweepRequest
         const auto keep = [&news](const SweepNews& found) {
             news->put([&](News& all) { all.push_back(found); });
         };
-        runSweep(*model, request, inputs, known, plan, cost, keep, progress.part(0.02, 1));
+        const double parts = setup.stabilityParts > 0 ? 0.3 : 0.02;
+        if (setup.stabilityParts > 0)
+            chooseOnParts(*model, request, inputs, known, setup.stabilityParts, keep, progress.part(0.02, parts));
+        runSweep(*model, request, inputs, known, plan, cost, keep, progress.part(parts, 1));
         return std::function<void()>();
     };
 }
