@@ -133,6 +133,15 @@ void add(std::vector<Curves>& all, const Curves& more) {
     }
 }
 
+std::set<std::string> masksOfCurves(const std::vector<Curves>& all) {
+    std::set<std::string> digests;
+    for (const Curves& curves : all)
+        for (const Curve& curve : curves.curves)
+            for (const CurvePoint& point : curve.points)
+                digests.insert(point.mask);
+    return digests;
+}
+
 RemovedUnits removedUnits(const Price& price) {
     return {price.heads.saved(), price.kvHeads.saved(), price.neurons.saved(), price.attention.saved(),
             price.mlps.saved(),  price.blocks.saved(),  price.bypassed};

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -159,6 +160,9 @@ bool canJoin(const Curves& one, const Curves& other);
 void add(std::vector<Curves>& all, const Curves& more);
 /// add() to one set of curves. @param more canJoin(all, more)
 void join(Curves& all, const Curves& more);
+
+/// The digests of the masks of all points.
+std::set<std::string> masksOfCurves(const std::vector<Curves>& all);
 
 /// The units that a price counts as removed.
 RemovedUnits removedUnits(const Price& price);

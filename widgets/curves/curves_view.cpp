@@ -102,6 +102,7 @@ void CurvesView::build() {
     row->addWidget(new QLabel(tr("y")));
     row->addWidget(m_y);
     row->addWidget(m_which, 1);
+    row->addStretch(1);
     m_reason->setAlignment(Qt::AlignCenter);
     m_reason->setWordWrap(true);
     m_reason->setForegroundRole(QPalette::PlaceholderText);

@@ -167,11 +167,11 @@ void SweepPanel::buildTexts(QVBoxLayout& column) {
     for (QComboBox* combo : {m_text, m_score})
         combo->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
     const auto add = [&](const QString& title, TextCombo* combo, QSpinBox* tokens) {
-        column.addWidget(new QLabel(title));
         auto* row = new QHBoxLayout;
-        row->addWidget(combo, 1);
+        row->addWidget(new QLabel(title), 1);
         row->addWidget(tokens);
         column.addLayout(row);
+        column.addWidget(combo);
     };
     add(tr("Calibration text"), m_text, m_tokens);
     add(tr("Scored text"), m_score, m_scoreTokens);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <utility>
 
 namespace secateur {
@@ -84,8 +85,9 @@ void Document::adoptMasks() {
         state.current = state.masks.size() - 1;
     };
     const std::string listed = storedView(editedMasks);
-    if (listed.empty())
-        for (const SessionMask& mask : m_session.masks)
+    const std::set<std::string> ofSweeps = masksOfCurves(m_session.curves); // the tab Curves leads to these
+    for (const SessionMask& mask : m_session.masks)
+        if (listed.empty() && !ofSweeps.contains(mask.digest))
             add(mask.name, mask.record);
     std::optional<std::size_t> current;
     for (const std::string& line : split(listed, '\n')) {

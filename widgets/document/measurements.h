@@ -64,8 +64,8 @@ public:
     MetricResult labelled(const std::string& key) const;
     /// Whether a result was measured under a mask other than the current one. Weight metrics are never stale.
     bool isStale(const MetricResult& result) const;
-    /// The keys of all measurements of a result except the latest, in the order in which they were made. Keys of the
-    /// reference come last.
+    /// The keys of all measurements of a result except the latest and those on parts of a text, in the order in which they
+    /// were made. Keys of the reference come last.
     std::vector<std::string> otherKeys(const std::string& resultId) const;
     /// Requests of all results that are measured or being measured, in the order of the metric table, then by options;
     /// unknown metrics last.

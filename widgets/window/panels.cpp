@@ -195,11 +195,11 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
         add(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(document, selection));
     QDockWidget* mask = add(tr("Mask"), "mask", Qt::RightDockWidgetArea, m_mask);
     QDockWidget* sweep = add(tr("Sweep"), "sweep", Qt::RightDockWidgetArea, scrolling(m_sweep));
-    window->tabifyDockWidget(mask, sweep);
-    mask->raise();
     QDockWidget* evaluations = add(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     tabifyBehind(evaluations, document, live);
     arrange(card, inspector, mask, evaluations);
+    window->tabifyDockWidget(mask, sweep);
+    mask->raise();
     m_defaultLayout = window->saveState(layoutVersion);
 }
 
