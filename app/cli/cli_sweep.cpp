@@ -4,6 +4,7 @@
 #include "analysis/campaigns/presets.h"
 #include "analysis/campaigns/text_parts.h"
 #include "analysis/running/runner.h"
+#include "analysis/session/sweep_known.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_task.h"
 #include "app/cli/measure_text.h"

@@ -23,7 +23,4 @@ private:
     Session m_session; ///< the content of the file
 };
 
-/// What a session knows of earlier sweeps. @param session must outlive the result and not change
-SweepKnown knownOf(const Session& session);
-
 } // namespace secateur::cli

@@ -2,7 +2,7 @@
 
 #include "analysis/campaigns/campaign.h"
 #include "analysis/campaigns/curves_csv.h"
-#include "analysis/session/session.h"
+#include "analysis/session/sweep_known.h"
 
 #include <cmath>
 #include <set>
@@ -58,17 +58,6 @@ inline void keep(Session& session, const SweepNews& news) {
     if (news.curves)
         more.curves.push_back(*news.curves);
     join(session, more);
-}
-
-/// What a session knows of earlier sweeps. @param session must outlive the result and not change
-inline SweepKnown knownOf(const Session& session) {
-    return {.curves = session.curves,
-            .results = session.results,
-            .evaluations = session.evaluations,
-            .mask = [&session](std::string_view digest) {
-                const SessionMask* mask = session.mask(digest);
-                return mask ? &mask->record.mask : nullptr;
-            }};
 }
 
 } // namespace secateur::test

@@ -2,27 +2,13 @@
 
 #include "analysis/base/error.h"
 #include "analysis/campaigns/text_parts.h"
+#include "analysis/session/sweep_known.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 
 #include <utility>
 
 namespace secateur {
-
-namespace {
-
-/// What earlier sweeps of a session found. @param session must outlive the result
-SweepKnown knownOf(const Session& session) {
-    return {.curves = session.curves,
-            .results = session.results,
-            .evaluations = session.evaluations,
-            .mask = [&session](std::string_view digest) {
-                const SessionMask* mask = session.mask(digest);
-                return mask ? &mask->record.mask : nullptr;
-            }};
-}
-
-} // namespace
 
 SweepRunner::SweepRunner(Document* document, JobRunner* jobs, QObject* parent)
     : QObject(parent)
