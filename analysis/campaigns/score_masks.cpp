@@ -81,6 +81,7 @@ public:
     void score(ScoredMask& work, const Progress& progress) {
         std::string error;
         CurvePoint found;
+        m_timingSeconds = 0; // of the dense model or the mask before
         const auto begin = ScoringClock::now();
         try {
             measure(work, found, progress);
@@ -88,7 +89,6 @@ public:
             error = failure.what();
         }
         const double seconds = secondsAfter(begin) - m_timingSeconds;
-        m_timingSeconds = 0;
         bool isFirst = true;
         for (auto& [strategy, point] : work.points) {
             copyMeasured(point, found);
