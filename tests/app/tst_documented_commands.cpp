@@ -280,6 +280,12 @@ private:
     void writeSessions() const {
         if (m_command.contains(" plot s.h5") || m_command.contains(" show s.h5"))
             run("secateur-cli measure MODEL --metric weights --out s.h5");
+        if (m_command.contains("--figure curves") || m_command.contains("--figure agreement")) {
+            m_scratch.write("arc_easy.jsonl", R"({"query":"the model","choices":["a layer","the text"],"gold":0}
+{"query":"the text","choices":["of a","the mask"],"gold":1})");
+            run("secateur-cli sweep MODEL --strategy flap,wanda_sp,amp --budgets params:20% --max-tokens 512 "
+                "--task arc_easy.jsonl --latency --runs 1 --warmup 0 --new-tokens 2 --out s.h5");
+        }
         if (m_command.contains("--session s.h5"))
             run("secateur-cli evaluate MODEL --mask A.json --text wiki.raw --predict --out s.h5");
         for (const char* name : {"server.h5", "laptop.h5"})
