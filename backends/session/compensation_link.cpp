@@ -75,10 +75,20 @@ bool isOld(const fs::directory_entry& file) {
     return !failure && fs::file_time_type::clock::now() - written >= std::chrono::minutes(1);
 }
 
+/// The entries of a folder; none if it cannot be read. The iterator that reports errors by a code ends the program if
+/// it gets no memory; this one throws.
+std::vector<fs::directory_entry> entriesOf(const fs::path& folder) {
+    try {
+        return {fs::directory_iterator(folder), fs::directory_iterator()};
+    } catch (const fs::filesystem_error&) {
+        return {};
+    }
+}
+
 /// Whether a JSON file of a folder states a sum. Also true if that cannot be found out. @param sum its first digits
 bool isStatedIn(const fs::path& folder, const std::string& sum) {
     std::error_code failure;
-    for (const auto& entry : fs::directory_iterator(folder, failure)) {
+    for (const auto& entry : entriesOf(folder)) {
         if (entry.path().extension() != ".json" || !entry.is_regular_file(failure))
             continue;
         try {
@@ -88,7 +98,7 @@ bool isStatedIn(const fs::path& folder, const std::string& sum) {
             return true;
         }
     }
-    return static_cast<bool>(failure);
+    return false;
 }
 
 } // namespace
@@ -164,7 +174,7 @@ void removeUnusedCompensations(const std::string& path, const std::string& curre
     const fs::path folder = maskFolder(path);
     std::error_code ignored;
     std::vector<fs::path> unused;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    for (const auto& entry : entriesOf(folder)) {
         const std::string name = entry.path().filename().string();
         const std::string digits = digitsOf(name);
         if (digits.empty() || name != nameBeside(path, digits) || name == current)
