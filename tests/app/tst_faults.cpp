@@ -137,8 +137,8 @@ public:
 private:
     QString wrongFiles(const QString& folder, const Ending& ending, int generation, bool mayLeave) const {
         const Files found = withoutUnnamed(filesIn(folder));
-        const bool isOld = isWhole(found, 0);
-        const bool isNew = isWhole(found, generation);
+        const bool isOld = isWhole(found, m_generations[0]);
+        const bool isNew = isWhole(found, m_generations[static_cast<std::size_t>(generation)]);
         if (!isOld && !isNew)
             return "the files are neither as before nor as after: " + ending.error;
         if (ending.error.isEmpty() ? !isNew : ending.error.contains("othing was changed") && !isOld)
@@ -150,14 +150,6 @@ private:
         m_writer.open(folder.toStdString());
         m_writer.write(folder.toStdString(), 0);
         return filesIn(folder) == m_generations[0] ? QString() : "the next write fails";
-    }
-
-    /// An export of several files cannot rename them at once: the mask may be missing, and the card be a note, but neither
-    /// may be of another one.
-    bool isWhole(const Files& found, int generation) const {
-        const Files& all = m_generations[static_cast<std::size_t>(generation)];
-        const auto first = std::ranges::find_if_not(all, [](const auto& file) { return isCompensation(file.first); });
-        return found.contains(first->first) && isPartOf(found, all);
     }
 
     const Writer& m_writer;

@@ -217,15 +217,12 @@ std::size_t mostStates() {
 /// What is wrong with the files that a failure left; empty if all is right.
 QString wrongIn(const QTemporaryDir& folder, const Writer& own, const Files& before, const Files& after, bool hasEnded) {
     try {
-        const Files found = filesIn(folder.path());
-        const auto is = [&](const Files& wanted) {
-            return found.contains(wanted.begin()->first) && isPartOf(found, wanted);
-        };
-        if (!is(after) && (hasEnded || !is(before)))
+        const Files found = withoutUnnamed(filesIn(folder.path()));
+        if (!isWhole(found, after) && (hasEnded || !isWhole(found, before)))
             return hasEnded ? "the new files are lost" : "the files are neither old nor new";
         own.open(folder.path().toStdString());
         own.write(folder.path().toStdString(), 0);
-        return filesIn(folder.path()) == before ? QString() : "the next write fails";
+        return withoutUnnamed(filesIn(folder.path())) == before ? QString() : "the next write fails";
     } catch (const Error& error) {
         return error.what();
     }

@@ -32,6 +32,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 namespace secateur::test {
 
@@ -44,12 +45,21 @@ MaskRecord maskOf(const ModelSpec& spec, int generation) {
     return {editedMask(spec, 5 * generation + 3), "a model", {}, "generation " + std::to_string(generation), {}};
 }
 
-void writeSessionOf(const std::string& folder, int generation) {
+/// Drawn once, so that later only the allocations of the writer are counted.
+const Session& sessionOf(int generation) {
+    static std::map<int, Session> drawn;
+    if (const auto known = drawn.find(generation); known != drawn.end())
+        return known->second;
     Session session = evaluatedSession();
     session.view["generation"] = std::to_string(generation);
     session.view["padding"] = std::string(200'000, static_cast<char>('a' + generation));
     for (MetricResult& result : session.results)
         result.values(0, 0) = generation;
+    return drawn.emplace(generation, std::move(session)).first->second;
+}
+
+void writeSessionOf(const std::string& folder, int generation) {
+    const Session& session = sessionOf(generation);
     // Even generations write a new session file. Odd ones add to the existing file.
     if (generation % 2 == 0)
         writeSession(session, folder + "/work.h5");

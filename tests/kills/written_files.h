@@ -75,4 +75,11 @@ inline bool isPartOf(const Files& some, const Files& all) {
     });
 }
 
+/// Whether the files are those of one generation. An export of several files cannot rename them at once: the mask may be
+/// missing, and the card be a note, but neither may be of another one.
+inline bool isWhole(const Files& found, const Files& all) {
+    const auto first = std::ranges::find_if_not(all, [](const auto& file) { return isCompensation(file.first); });
+    return found.contains(first->first) && isPartOf(found, all);
+}
+
 } // namespace secateur::test
