@@ -20,7 +20,7 @@ struct SweepSetup {
     std::string score{};                   ///< scored text; empty = the last third of the calibration text
     std::int64_t scoreTokens = 8192;       ///< maximum of the scored text
     std::vector<std::string> tasks{};      ///< task files
-    int stabilityParts = 0;                ///< parts of the calibration text to choose masks on (chooseOnParts()); 0 = none
+    int stabilityParts = 1;                ///< parts of the calibration text to choose masks on (chooseOnParts()); 1 = none
 
     bool operator==(const SweepSetup&) const = default;
 };

@@ -5,23 +5,20 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstddef>
-#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace secateur {
 
 namespace {
 
-constexpr std::string_view beforePart = ", part ";
-constexpr std::string_view beforeParts = " of ";
-
-SequenceText partOfText(const SweepInputs& inputs, std::size_t part, std::size_t parts) {
+/// @param part from 1
+SequenceText partOfText(const SweepInputs& inputs, int part, int parts) {
     const SequenceText& whole = inputs.calibration;
     const std::size_t all = whole.set.sequences.size();
-    const std::size_t begin = all * part / parts;
-    const std::size_t end = all * (part + 1) / parts;
+    const std::size_t begin = all * static_cast<std::size_t>(part - 1) / static_cast<std::size_t>(parts);
+    const std::size_t end = all * static_cast<std::size_t>(part) / static_cast<std::size_t>(parts);
     SequenceText text{.set = {}, .labels = {}, .data = whole.data, .digest = {}, .warnings = {}};
     for (std::size_t i = begin; i < end; ++i) {
         text.set.sequences.push_back(whole.set.sequences[i]);
@@ -31,7 +28,8 @@ SequenceText partOfText(const SweepInputs& inputs, std::size_t part, std::size_t
     }
     text.data.sequences = std::ssize(text.set.sequences);
     text.data.tokens = text.data.allTokens = text.set.tokens;
-    text.data.split += partEnding(static_cast<int>(part) + 1, static_cast<int>(parts));
+    text.data.part = part;
+    text.data.parts = parts;
     text.digest = inputs.textDigest(text);
     return text;
 }
@@ -49,40 +47,62 @@ SweepInputs unscored(const SweepInputs& inputs, SequenceText calibration) {
     return own;
 }
 
-} // namespace
+/// A sweep on one part.
+struct PartSweep {
+    SweepInputs inputs;
+    SweepPlan plan;
+};
 
-std::string partEnding(int part, int parts) {
-    return fmt::format("{}{}{}{}", beforePart, part, beforeParts, parts);
+/// Only the strategies whose masks depend on the text.
+SweepRequest choosingRequest(const SweepRequest& request) {
+    SweepRequest own = request;
+    std::erase_if(own.series, [](const SweepSeries& series) { return !isCalibrated(series.strategy); });
+    own.choosesOnly = true;
+    return own;
 }
 
-int partsOfText(const MeasuredData& data) {
-    const std::size_t part = data.split.rfind(beforePart);
-    const std::size_t of = part == std::string::npos ? part : data.split.find(beforeParts, part);
-    int parts = 0;
-    if (of != std::string::npos)
-        std::from_chars(data.split.data() + of + beforeParts.size(), data.split.data() + data.split.size(), parts);
-    return parts;
-}
-
-bool isPartOfText(const MeasuredData& data) {
-    return partsOfText(data) > 0;
-}
-
-void chooseOnParts(const Model& model, const SweepRequest& request, const SweepInputs& inputs, const SweepKnown& known,
-                   int parts, const SweepSink& sink, const Progress& progress) {
+std::vector<PartSweep> partSweeps(const Model& model, const SweepRequest& own, const SweepInputs& inputs,
+                                  const SweepKnown& known, int parts) {
     if (std::ssize(inputs.calibration.set.sequences) < parts)
         throw UsageError(fmt::format("the calibration text has {}, fewer than {} parts",
                                      counted(inputs.calibration.set.sequences.size(), "sequence"), parts),
                          "--stability", "Read more tokens (--max-tokens), or shorter sequences (--seq-len)");
-    SweepRequest own = request;
-    std::erase_if(own.series, [](const SweepSeries& series) { return !isCalibrated(series.strategy); });
-    own.choosesOnly = true;
-    for (int part = 0; part < parts && !own.series.empty(); ++part) {
-        const SweepInputs read =
-            unscored(inputs, partOfText(inputs, static_cast<std::size_t>(part), static_cast<std::size_t>(parts)));
-        const Progress step = progress.part(static_cast<double>(part) / parts, (part + 1.0) / parts)
-                                  .named(fmt::format("part {} of {} of the text", part + 1, parts));
-        runSweep(model, own, read, known, planSweep(model, own, read, known), {}, sink, step);
+    std::vector<PartSweep> sweeps;
+    for (int part = 1; part <= parts && !own.series.empty(); ++part) {
+        SweepInputs read = unscored(inputs, partOfText(inputs, part, parts));
+        SweepPlan plan = planSweep(model, own, read, known);
+        if (!plan.isDone())
+            sweeps.push_back({std::move(read), std::move(plan)});
+    }
+    return sweeps;
+}
+
+} // namespace
+
+SweepCost costOnParts(const Model& model, const SweepRequest& request, const SweepInputs& inputs,
+                      const SweepKnown& known, int parts, const Progress& progress) {
+    const SweepRequest own = choosingRequest(request);
+    const std::vector<PartSweep> sweeps = partSweeps(model, own, inputs, known, parts);
+    if (sweeps.empty())
+        return {};
+    // The parts are alike, so that one of them is timed.
+    SweepCost cost = costOf(model, own, sweeps.front().inputs, sweeps.front().plan, progress);
+    cost.choosingPasses = 0; // passes over a part are no passes over the text
+    cost.choosingSeconds *= static_cast<double>(sweeps.size());
+    return cost;
+}
+
+void chooseOnParts(const Model& model, const SweepRequest& request, const SweepInputs& inputs, const SweepKnown& known,
+                   int parts, const SweepSink& sink, const Progress& progress) {
+    const SweepRequest own = choosingRequest(request);
+    const std::vector<PartSweep> sweeps = partSweeps(model, own, inputs, known, parts);
+    const auto count = static_cast<double>(sweeps.size());
+    for (std::size_t i = 0; i < sweeps.size(); ++i) {
+        const auto done = static_cast<double>(i);
+        const int part = sweeps[i].inputs.calibration.data.part;
+        const Progress step = progress.part(done / count, (done + 1) / count)
+                                  .named(fmt::format("part {} of {} of the text", part, parts));
+        runSweep(model, own, sweeps[i].inputs, known, sweeps[i].plan, {}, sink, step);
     }
 }
 

@@ -4,7 +4,6 @@
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/campaigns/text_parts.h"
 #include "analysis/figures/curve_figures.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/strategy.h"
@@ -63,7 +62,7 @@ std::vector<const Curves*> likeSets(const Session& session, const Curves& curves
         if (isNew && conditions.choosesLike(curves.conditions))
             sets.push_back(&other);
     }
-    const auto parts = [](const Curves* set) { return partsOfText(set->conditions.calibration); };
+    const auto parts = [](const Curves* set) { return set->conditions.calibration.parts; };
     const auto divided = std::ranges::find_if(sets.rbegin(), sets.rend(), parts);
     if (divided != sets.rend())
         std::erase_if(sets, [&, count = parts(*divided)](const Curves* set) { return parts(set) != count; });

@@ -109,6 +109,10 @@ struct MeasuredData {
     std::int64_t sequenceLength = 0;
     std::string split; ///< name of the TextSplit that divided it into documents
     std::string bos;   ///< name of the BosRule
+    int part = 0;  ///< which of the disjoint parts of the sequences was read, from 1; 0 = all sequences
+    int parts = 0; ///< number of parts
+
+    bool isPart() const { return parts > 0; }
     bool operator==(const MeasuredData&) const = default;
 };
 

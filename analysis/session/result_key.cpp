@@ -169,11 +169,14 @@ std::string distinction(const Session& session, const MetricResult& result) {
     const auto ofData = [](auto words) {
         return [words](const MetricResult& of) { return of.data ? words(*of.data) : std::string(); };
     };
-    const std::array<Words, 8> aspects{
+    const std::array<Words, 9> aspects{
         ofData(textName),
         ofData(tokensOf),
         ofData([](const MeasuredData& data) { return fmt::format("sequences of {}", data.sequenceLength); }),
         ofData([](const MeasuredData& data) { return "split by " + data.split; }),
+        ofData([](const MeasuredData& data) {
+            return data.isPart() ? fmt::format("part {} of {}", data.part, data.parts) : std::string("whole text");
+        }),
         ofData([](const MeasuredData& data) { return "BOS " + data.bos; }),
         [&](const MetricResult& of) { return of.data ? maskName(session, of.measurement.maskDigest) : std::string(); },
         [](const MetricResult& of) { return of.measurement.dtype; },

@@ -1,7 +1,6 @@
 #include "analysis/session/session.h"
 
 #include "analysis/base/error.h"
-#include "analysis/campaigns/text_parts.h"
 
 #include <fmt/format.h>
 
@@ -156,7 +155,7 @@ std::string freeName(const std::vector<SessionMask>& masks, const SessionMask& w
 const MetricResult* Session::latest(std::string_view resultId) const {
     const auto find = [&](bool alsoParts) -> const MetricResult* {
         const auto found = std::find_if(results.rbegin(), results.rend(), [&](const MetricResult& result) {
-            return result.request.resultId() == resultId && (alsoParts || !result.data || !isPartOfText(*result.data));
+            return result.request.resultId() == resultId && (alsoParts || !result.data || !result.data->isPart());
         });
         return found == results.rend() ? nullptr : &*found;
     };

@@ -48,7 +48,7 @@ struct SweepArguments {
     bool wantsLatency = false;
     LatencyRules latency;
     SweepFiles files;
-    int stabilityParts = 0;
+    int stabilityParts = 1; ///< 1 = masks are not chosen on parts of the text
     bool limitsCalibration = false; ///< whether --max-tokens was given
 };
 
@@ -116,10 +116,11 @@ SweepInputs inputsFor(const ReadyModel& ready, const SweepArguments& arguments, 
     return inputs;
 }
 
-/// Prints the cost of what is left to do.
-void announce(const SweepPlan& plan, const SweepCost& cost, const Console& console) {
+/// Prints the cost of what is left to do. @param onParts seconds of choosing masks on parts of the text
+void announce(const SweepPlan& plan, const SweepCost& cost, double onParts, const Console& console) {
+    const double seconds = cost.seconds() + onParts;
     const std::size_t left = plan.left.size();
-    std::string text = fmt::format("at most {:.{}f} s for {}", cost.seconds(), cost.seconds() < 10 ? 1 : 0,
+    std::string text = fmt::format("at most {:.{}f} s for {}", seconds, seconds < 10 ? 1 : 0,
                                    counted(left, "point"));
     if (left < plan.points)
         text += fmt::format(" of {}", grouped(plan.points));
@@ -127,7 +128,9 @@ void announce(const SweepPlan& plan, const SweepCost& cost, const Console& conso
         text += fmt::format(", {} passes over the calibration text", significant(cost.choosingPasses));
     if (cost.scoringPasses > 0)
         text += fmt::format(", {} passes over the scored text", significant(cost.scoringPasses));
-    console.announce(cost.seconds(), text);
+    if (onParts > 0)
+        text += ", and masks on parts of the text";
+    console.announce(seconds, text);
 }
 
 /// Runs what is left to do, and stores each point. @returns the curves of the request
@@ -138,15 +141,25 @@ Curves sweep(const Model& model, const SweepArguments& arguments, const SweepReq
     const SweepPlan plan = planSweep(model, request, inputs, known);
     if (plan.failed > 0)
         printNote("{} failed in an earlier run; --retry runs them again", counted(plan.failed, "point"));
-    if (plan.isDone())
-        return plan.known;
-    const SweepCost cost =
-        console.showsProgress() ? costOf(model, request, inputs, plan, progress.part(0, 0)) : SweepCost();
-    if (console.showsProgress())
-        announce(plan, cost, console);
+    const int parts = arguments.stabilityParts;
+    SweepCost cost;
+    double onParts = 0; // seconds
+    if (console.showsProgress()) {
+        cost = costOf(model, request, inputs, plan, progress.part(0, 0));
+        if (parts > 1)
+            onParts = costOnParts(model, request, inputs, known, parts, progress.part(0, 0)).seconds();
+        if (!plan.isDone() || onParts > 0)
+            announce(plan, cost, onParts, console);
+    }
+    const Progress timed = withTimeLeft(progress, console);
+    const auto keep = [&](const SweepNews& news) { keeper.keep(news); };
+    const double share = onParts > 0 ? onParts / (onParts + cost.seconds()) : 0;
     try {
-        return runSweep(model, request, inputs, known, plan, cost,
-                        [&](const SweepNews& news) { keeper.keep(news); }, withTimeLeft(progress, console));
+        if (parts > 1)
+            chooseOnParts(model, request, inputs, known, parts, keep, timed.part(0, share));
+        if (plan.isDone())
+            return plan.known;
+        return runSweep(model, request, inputs, known, plan, cost, keep, timed.part(share, 1));
     } catch (const Cancelled&) {
         spdlog::warn("the points so far are saved in {}: the same command continues from there", arguments.files.out);
         throw;
@@ -171,13 +184,7 @@ void sweepVerb(SweepArguments& arguments, const Console& console) {
         request.positions = static_cast<int>(arguments.calibration.text.rules.length);
     SweepKeeper keeper(arguments.files.out, *ready.model);
     const SweepInputs inputs = inputsFor(ready, arguments, std::move(tasks), reading);
-    if (arguments.stabilityParts > 0) {
-        const Session before = keeper.session();
-        chooseOnParts(*ready.model, request, inputs, knownOf(before), arguments.stabilityParts,
-                      [&](const SweepNews& news) { keeper.keep(news); }, progress.part(0, 0.3));
-    }
-    Curves curves = sweep(*ready.model, arguments, request, inputs, keeper, console,
-                          progress.part(arguments.stabilityParts > 0 ? 0.3 : 0, 1));
+    Curves curves = sweep(*ready.model, arguments, request, inputs, keeper, console, progress);
     addOverwrittenFiles(*ready.model, curves.warnings);
     writeFiles(arguments.files, keeper.session(), curves);
     printSweep(keeper.session(), curves, secondsSince(begin), console.json);

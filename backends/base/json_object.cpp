@@ -13,15 +13,41 @@ namespace secateur {
 
 using Json = nlohmann::json;
 
+namespace {
+
+constexpr int deepest = 32;
+
+/// Empties a value from its leaves upwards. The library's destructor allocates where a value has children, and without
+/// memory that would end the program. The depth of parsed documents is limited.
+void dismantle(Json& value) {
+    if (!value.is_structured())
+        return;
+    for (Json& child : value)
+        dismantle(child);
+    value.clear();
+}
+
+/// A value whose end needs no memory.
+struct Document {
+    Document() = default;
+    explicit Document(Json&& value)
+        : root(std::move(value)) {}
+    Document(const Document&) = delete;
+    Document& operator=(const Document&) = delete;
+    ~Document() { dismantle(root); }
+
+    Json root;
+};
+
+} // namespace
+
 /// A parsed document and the object in it that a JsonObject stands for.
 struct JsonObject::Value {
-    std::shared_ptr<const Json> document;
+    std::shared_ptr<const Document> document;
     const Json* node;
 };
 
 namespace {
-
-constexpr int deepest = 32;
 
 /// Callback of the JSON parser that rejects repeated keys and deep nesting.
 class DepthWatch {
@@ -77,18 +103,18 @@ JsonObject::JsonObject(std::shared_ptr<const Value> value, std::string subject)
     , m_subject(std::move(subject)) {}
 
 JsonObject JsonObject::parse(std::string_view text, const std::string& subject) {
-    std::shared_ptr<const Json> document;
+    const auto document = std::make_shared<Document>();
     try {
         DepthWatch watch(subject);
-        document = std::make_shared<const Json>(Json::parse(text.begin(), text.end(), std::ref(watch)));
+        document->root = Json::parse(text.begin(), text.end(), std::ref(watch));
     } catch (const Json::parse_error& error) {
         throw Error(fmt::format("is not valid JSON (byte {})", error.byte), subject);
     } catch (const Json::exception&) {
         throw Error("is not valid JSON (a number out of range)", subject);
     }
-    if (!document->is_object())
+    if (!document->root.is_object())
         throw Error("is not a JSON object", subject);
-    return JsonObject(std::make_shared<const Value>(Value{document, document.get()}), subject);
+    return JsonObject(std::make_shared<const Value>(Value{document, &document->root}), subject);
 }
 
 void JsonObject::refuse(const std::string& key, const std::string& message) const {
@@ -129,7 +155,7 @@ bool JsonObject::isObject(const std::string& key) const {
 
 bool JsonObject::isNullOr(const std::string& key, std::string_view json) const {
     const Json* value = valueAt(*m_value->node, key);
-    return !value || *value == Json::parse(json);
+    return !value || *value == Document(Json::parse(json)).root;
 }
 
 std::string JsonObject::shownValue(const std::string& key) const {
@@ -138,13 +164,12 @@ std::string JsonObject::shownValue(const std::string& key) const {
 }
 
 JsonObject JsonObject::filtered(const std::function<bool(const std::string&)>& keeps) const {
-    Json kept = Json::object();
+    const auto document = std::make_shared<Document>(Json::object());
     for (const auto& item : m_value->node->items()) {
         if (keeps(item.key()))
-            kept[item.key()] = item.value();
+            document->root[item.key()] = item.value();
     }
-    const auto document = std::make_shared<const Json>(std::move(kept));
-    return JsonObject(std::make_shared<const Value>(Value{document, document.get()}), m_subject);
+    return JsonObject(std::make_shared<const Value>(Value{document, &document->root}), m_subject);
 }
 
 std::optional<std::int64_t> JsonObject::integer(const std::string& key, std::int64_t least, std::int64_t most) const {

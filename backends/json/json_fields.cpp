@@ -191,7 +191,8 @@ OrderedJson dataFields(const MeasuredData& data, const std::string& digest) {
     return {{"source", data.source},        {"digest", digest},
             {"sequences", data.sequences},  {"tokens", data.tokens},
             {"all_tokens", data.allTokens}, {"sequence_length", data.sequenceLength},
-            {"split", data.split},          {"bos", data.bos}};
+            {"split", data.split},          {"bos", data.bos},
+            {"part", data.part},            {"parts", data.parts}};
 }
 
 OrderedJson taskFields(const TaskEvaluation& task, bool answers) {

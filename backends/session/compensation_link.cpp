@@ -10,10 +10,13 @@
 
 #include <fmt/format.h>
 
+#include <dirent.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 namespace secateur {
@@ -69,30 +72,33 @@ std::string digitsOf(std::string_view name) {
 }
 
 /// Whether a file was written at least a minute ago, so that no process is still about to write its mask.
-bool isOld(const fs::directory_entry& file) {
+bool isOld(const fs::path& file) {
     std::error_code failure;
-    const auto written = file.last_write_time(failure);
+    const auto written = fs::last_write_time(file, failure);
     return !failure && fs::file_time_type::clock::now() - written >= std::chrono::minutes(1);
 }
 
-/// The entries of a folder; none if it cannot be read. The iterator that reports errors by a code ends the program if
-/// it gets no memory; this one throws.
-std::vector<fs::directory_entry> entriesOf(const fs::path& folder) {
-    try {
-        return {fs::directory_iterator(folder), fs::directory_iterator()};
-    } catch (const fs::filesystem_error&) {
-        return {};
-    }
+/// The names in a folder; empty if it cannot be read. The iterators of the standard library end the program if they get
+/// no memory.
+std::optional<std::vector<std::string>> namesIn(const fs::path& folder) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(folder.c_str()), ::closedir);
+    if (!opened)
+        return std::nullopt;
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(opened.get()))
+        names.emplace_back(entry->d_name);
+    return names;
 }
 
 /// Whether a JSON file of a folder states a sum. Also true if that cannot be found out. @param sum its first digits
-bool isStatedIn(const fs::path& folder, const std::string& sum) {
-    std::error_code failure;
-    for (const auto& entry : entriesOf(folder)) {
-        if (entry.path().extension() != ".json" || !entry.is_regular_file(failure))
+bool isStatedIn(const fs::path& folder, const std::vector<std::string>& names, const std::string& sum) {
+    std::error_code ignored;
+    for (const std::string& name : names) {
+        const fs::path file = folder / name;
+        if (file.extension() != ".json" || !fs::is_regular_file(file, ignored))
             continue;
         try {
-            if (charactersOf(MappedFile::open(entry.path().string())->bytes()).find(sum) != std::string_view::npos)
+            if (charactersOf(MappedFile::open(file.string())->bytes()).find(sum) != std::string_view::npos)
                 return true;
         } catch (const Error&) {
             return true;
@@ -172,19 +178,18 @@ CompensationFile::~CompensationFile() {
 void removeUnusedCompensations(const std::string& path, const std::string& current,
                                const std::optional<CompensationLink>& earlier) {
     const fs::path folder = maskFolder(path);
+    const auto names = namesIn(folder);
+    if (!names)
+        return;
     std::error_code ignored;
-    std::vector<fs::path> unused;
-    for (const auto& entry : entriesOf(folder)) {
-        const std::string name = entry.path().filename().string();
+    for (const std::string& name : *names) {
         const std::string digits = digitsOf(name);
         if (digits.empty() || name != nameBeside(path, digits) || name == current)
             continue;
         const bool isReplaced = earlier && name == earlier->file;
-        if ((isReplaced || isOld(entry)) && !isStatedIn(folder, digits))
-            unused.push_back(entry.path());
+        if ((isReplaced || isOld(folder / name)) && !isStatedIn(folder, *names, digits))
+            fs::remove(folder / name, ignored);
     }
-    for (const fs::path& file : unused)
-        fs::remove(file, ignored);
 }
 
 } // namespace secateur

@@ -136,6 +136,13 @@ std::string quotedOrNull(const std::string& text) {
     return text.empty() ? "null" : quoted(text);
 }
 
+std::string optionsJson(const std::map<std::string, std::string>& options) {
+    std::vector<std::string> fields;
+    for (const auto& [name, value] : options)
+        fields.push_back(quoted(name) + ": " + quoted(value));
+    return "{" + join(fields, ", ") + "}";
+}
+
 namespace {
 
 std::string budgetJson(const std::optional<Budget>& budget) {
@@ -188,12 +195,9 @@ std::string alphaCurvesField(const std::vector<AlphaCurve>& curves) {
 std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
     if (!provenance)
         return "null";
-    std::vector<std::string> options;
-    for (const auto& [name, value] : provenance->options)
-        options.push_back(quoted(name) + ": " + quoted(value));
-    return fmt::format("{{\"strategy\": {}, \"options\": {{{}}}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
+    return fmt::format("{{\"strategy\": {}, \"options\": {}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
                        "\"created\": {}, \"secateur\": {}{}{}{}{}{}}}",
-                       quotedOrNull(provenance->strategy), join(options, ", "), budgetJson(provenance->budget),
+                       quotedOrNull(provenance->strategy), optionsJson(provenance->options), budgetJson(provenance->budget),
                        quotedOrNull(provenance->text), provenance->seed ? std::to_string(*provenance->seed) : "null",
                        quotedOrNull(provenance->created), quotedOrNull(provenance->secateur),
                        textDigestField(*provenance), notesField(provenance->notes), historyField(provenance->history),

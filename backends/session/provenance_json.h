@@ -3,6 +3,7 @@
 #include "analysis/masks/mask_record.h"
 #include "backends/base/json_object.h"
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -18,5 +19,7 @@ std::string provenanceJson(const std::optional<MaskProvenance>& provenance);
 std::string quoted(const std::string& text);
 /// quoted(), or "null" if the text is empty.
 std::string quotedOrNull(const std::string& text);
+/// Options as a JSON object of texts.
+std::string optionsJson(const std::map<std::string, std::string>& options);
 
 } // namespace secateur

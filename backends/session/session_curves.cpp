@@ -87,6 +87,8 @@ void writeConditions(const Handle& group, const Curves& curves) {
     hdf5::writeInteger(group, "calibration_sequence_length", own.calibration.sequenceLength);
     hdf5::writeText(group, "calibration_split", own.calibration.split);
     hdf5::writeText(group, "calibration_bos", own.calibration.bos);
+    hdf5::writeInteger(group, "calibration_part", own.calibration.part);
+    hdf5::writeInteger(group, "calibration_parts", own.calibration.parts);
     hdf5::writeText(group, "scored_source", own.scored.source);
     hdf5::writeText(group, "scored_digest", own.scored.digest);
     hdf5::writeInteger(group, "scored_tokens", own.scored.tokens);
@@ -246,6 +248,10 @@ CurveConditions readConditions(const Handle& group) {
     own.calibration.sequenceLength = readAmount(group, "calibration_sequence_length");
     own.calibration.split = hdf5::readText(group, "calibration_split");
     own.calibration.bos = hdf5::readText(group, "calibration_bos");
+    if (hdf5::hasAttribute(group, "calibration_parts")) { // absent in sessions of before the option --stability
+        own.calibration.part = static_cast<int>(readAmount(group, "calibration_part"));
+        own.calibration.parts = static_cast<int>(readAmount(group, "calibration_parts"));
+    }
     own.scored.source = hdf5::readText(group, "scored_source");
     own.scored.digest = hdf5::readText(group, "scored_digest");
     own.scored.tokens = readAmount(group, "scored_tokens");

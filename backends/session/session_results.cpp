@@ -2,9 +2,9 @@
 
 #include "analysis/base/error.h"
 #include "analysis/metrics/ablation_parts.h"
+#include "backends/session/provenance_json.h"
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -124,6 +124,10 @@ void readData(const Handle& dataset, MetricResult& result) {
                    hdf5::readInteger(dataset, "sequence_length"),
                    hdf5::readText(dataset, "split"),
                    hdf5::readText(dataset, "bos")};
+    if (hdf5::hasAttribute(dataset, "parts")) {
+        result.data->part = static_cast<int>(hdf5::readInteger(dataset, "part"));
+        result.data->parts = static_cast<int>(hdf5::readInteger(dataset, "parts"));
+    }
     result.isWhole = hdf5::readInteger(dataset, "is_complete") != 0;
 }
 
@@ -182,7 +186,7 @@ std::optional<int> numberFor(const MetricResult& result, const std::string& grou
 void writeDescription(const Handle& dataset, const MetricRequest& request) {
     const MetricInfo& info = *request.info;
     hdf5::writeText(dataset, "result_id", request.resultId());
-    hdf5::writeText(dataset, "options", nlohmann::json(request.options).dump());
+    hdf5::writeText(dataset, "options", optionsJson(request.options));
     hdf5::writeText(dataset, "title", info.title);
     hdf5::writeText(dataset, "summary", info.summary);
     hdf5::writeText(dataset, "formula", info.formula);
@@ -225,6 +229,10 @@ void writeMeasurement(const Handle& dataset, const MetricResult& result) {
     hdf5::writeInteger(dataset, "sequence_length", result.data->sequenceLength);
     hdf5::writeText(dataset, "split", result.data->split);
     hdf5::writeText(dataset, "bos", result.data->bos);
+    if (result.data->isPart()) {
+        hdf5::writeInteger(dataset, "part", result.data->part);
+        hdf5::writeInteger(dataset, "parts", result.data->parts);
+    }
     hdf5::writeInteger(dataset, "is_complete", result.isWhole ? 1 : 0);
 }
 

@@ -183,7 +183,7 @@ private slots:
             if (!curves.areScored())
                 QCOMPARE(curves.curves.size(), std::size_t{1}); // gate_norm reads no text, random_head is drawn
         QCOMPARE(session.results.size(), std::size_t{4}); // both metrics, and one on each part
-        QVERIFY(session.latest("attention_importance")->data->split.find("part") == std::string::npos);
+        QVERIFY(!session.latest("attention_importance")->data->isPart());
         const QString figure = scratch.path("stability.csv");
         const Outcome plotted = run({"plot", out, "--figure", "stability", "--out", figure});
         QVERIFY2(plotted.status == 0, qPrintable(plotted.error));

@@ -211,7 +211,7 @@ SweepSetup SweepPanel::setup() const {
     }
     setup.budgets = m_budgets->text().toStdString();
     setup.repetitions = m_repetitions->value();
-    setup.stabilityParts = m_stability->value() > 1 ? m_stability->value() : 0;
+    setup.stabilityParts = m_stability->value();
     setup.text = m_text->path().toStdString();
     setup.tokens = m_tokens->value();
     setup.score = m_score->path().toStdString();
@@ -241,7 +241,7 @@ void SweepPanel::setSetup(const SweepSetup& setup) {
     }
     m_budgets->setText(QString::fromStdString(setup.budgets));
     m_repetitions->setValue(setup.repetitions);
-    m_stability->setValue(std::max(setup.stabilityParts, 1));
+    m_stability->setValue(setup.stabilityParts);
     m_text->setPath(QString::fromStdString(setup.text));
     m_tokens->setValue(static_cast<int>(std::min<std::int64_t>(setup.tokens, m_tokens->maximum())));
     m_score->setPath(QString::fromStdString(setup.score));

@@ -34,7 +34,11 @@ JobRunner::Work SweepRunner::forecastWork(const SweepSetup& setup, const SweepRe
         const SweepPlan plan = planSweep(*model, request, inputs, knownOf(*before));
         SweepForecast found{plan.points, plan.left.size(), plan.failed, 0};
         if (!plan.isDone())
-            found.seconds = costOf(*model, request, inputs, plan, progress.part(0.5, 1)).seconds();
+            found.seconds = costOf(*model, request, inputs, plan, progress.part(0.5, 0.8)).seconds();
+        if (setup.stabilityParts > 1)
+            found.seconds += costOnParts(*model, request, inputs, knownOf(*before), setup.stabilityParts,
+                                         progress.part(0.8, 1))
+                                 .seconds();
         return [this, found] { emit forecastReady(found); };
     };
 }
@@ -51,10 +55,13 @@ JobRunner::Work SweepRunner::runWork(const SweepSetup& setup, const SweepRequest
         const auto keep = [&news](const SweepNews& found) {
             news->put([&](News& all) { all.push_back(found); });
         };
-        const double parts = setup.stabilityParts > 0 ? 0.3 : 0.02;
-        if (setup.stabilityParts > 0)
-            chooseOnParts(*model, request, inputs, known, setup.stabilityParts, keep, progress.part(0.02, parts));
-        runSweep(*model, request, inputs, known, plan, cost, keep, progress.part(parts, 1));
+        const int parts = setup.stabilityParts;
+        const double onParts = parts > 1 ? costOnParts(*model, request, inputs, known, parts, progress.part(0.02, 0.02)).seconds() : 0;
+        const Progress rest = progress.part(0.02, 1);
+        const double share = onParts > 0 ? onParts / (onParts + cost.seconds()) : 0;
+        if (parts > 1)
+            chooseOnParts(*model, request, inputs, known, parts, keep, rest.part(0, share));
+        runSweep(*model, request, inputs, known, plan, cost, keep, rest.part(share, 1));
         return std::function<void()>();
     };
 }

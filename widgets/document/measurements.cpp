@@ -1,7 +1,6 @@
 #include "widgets/document/measurements.h"
 
 #include "analysis/base/text.h"
-#include "analysis/campaigns/text_parts.h"
 #include "analysis/metrics/measure.h"
 #include "analysis/session/result_key.h"
 #include "analysis/session/session.h"
@@ -283,7 +282,7 @@ std::vector<std::string> Measurements::otherKeys(const std::string& resultId) co
     std::vector<std::string> keys;
     const MetricResult* latest = m_session.latest(resultId);
     for (const MetricResult& result : m_session.results)
-        if (&result != latest && result.request.resultId() == resultId && !(result.data && isPartOfText(*result.data)))
+        if (&result != latest && result.request.resultId() == resultId && !(result.data && result.data->isPart()))
             keys.push_back(ResultKey{resultId, measurementKey(result.measurement), {}}.text());
     const ResultKey ofReference{resultId, std::string(referenceKey), {}};
     if (findResult(m_session, ofReference))
