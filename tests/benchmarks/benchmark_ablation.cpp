@@ -40,10 +40,10 @@ using namespace secateur;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+double since(SteadyClock::time_point begin) {
+    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
 struct Arguments {
@@ -70,7 +70,7 @@ struct Arguments {
 
 /// The time in seconds of one evaluation of the dense model's loss.
 double denseSeconds(const Model& model, const Plan& plan, const SequenceText& text, std::int64_t batchTokens) {
-    const auto begin = Clock::now();
+    const auto begin = SteadyClock::now();
     const SequenceLosses losses(model, text.set.sequences, text.labels);
     const PaddedBatches batches = paddedBatches(text.set.sequences, batchTokens);
     LayerWalk walk;
@@ -103,7 +103,7 @@ struct Timed {
 
 Timed screened(const Model& model, const AblationRun& run, std::int64_t lowest) {
     const auto requests = parseMetricRequests(fmt::format("ablation_head:screen={}", lowest));
-    const auto begin = Clock::now();
+    const auto begin = SteadyClock::now();
     MetricResult result = screenedAblation(model, run, requests.front(), {});
     return {std::move(result), since(begin)};
 }
@@ -167,7 +167,7 @@ int main(int count, char** values) {
                       dense.push_back(denseSeconds(*model, *plan, text, batchTokens));
                   }};
     const AblationPasses owed = ablationPasses(*model, run, requests);
-    const auto begin = Clock::now();
+    const auto begin = SteadyClock::now();
     const MetricResult exact = measureAblation(*model, run, requests, {}).front();
     const double seconds = since(begin) - std::accumulate(dense.begin() + 1, dense.end(), 0.0);
 

@@ -33,10 +33,10 @@ using namespace secateur;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+double since(SteadyClock::time_point begin) {
+    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
 struct Arguments {
@@ -80,7 +80,7 @@ std::vector<int> nextTokens(const Batch& batch) {
 
 /// The time in seconds of one evaluation. Sets `loss` to the mean loss.
 double evaluate(const Runner& runner, const Plan& plan, const std::vector<Batch>& batches, double& loss) {
-    const auto begin = Clock::now();
+    const auto begin = SteadyClock::now();
     double sum = 0;
     std::int64_t count = 0;
     LayerWalk walk;
@@ -119,7 +119,7 @@ public:
     double inTurn(int repeats) const {
         double best = 1e9;
         for (int i = 0; i < repeats; ++i) {
-            const auto begin = Clock::now();
+            const auto begin = SteadyClock::now();
             for (const Product& product : m_products)
                 run(product);
             best = std::min(best, since(begin));
@@ -135,7 +135,7 @@ public:
         for (const Product& product : m_products) {
             auto [found, isNew] = best.try_emplace(product.shape, 1e9);
             for (int i = 0; isNew && i < repeats; ++i) {
-                const auto begin = Clock::now();
+                const auto begin = SteadyClock::now();
                 run(product);
                 found->second = std::min(found->second, since(begin));
             }

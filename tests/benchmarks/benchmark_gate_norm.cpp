@@ -30,10 +30,10 @@ using namespace secateur::benchmarks;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+double since(SteadyClock::time_point begin) {
+    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
 struct Subject {
@@ -78,7 +78,7 @@ double bareProducts(const Subject& subject) {
         const at::Tensor blocks = t.view({count, -1, shape.hidden});
         return blocks.bmm(blocks.transpose(1, 2));
     };
-    const Clock::time_point begin = Clock::now();
+    const SteadyClock::time_point begin = SteadyClock::now();
     for (int layer = 0; layer < shape.layers; ++layer) {
         if (shape.kvHeads == shape.heads) {
             query.t().mm(key);
@@ -94,7 +94,7 @@ double bareProducts(const Subject& subject) {
 
 /// The time in seconds of reading every element once. Pages are released after use.
 double plainRead(const Model& model) {
-    const Clock::time_point begin = Clock::now();
+    const SteadyClock::time_point begin = SteadyClock::now();
     double sum = 0;
     for (int layer = 0; layer < model.spec().layerCount(); ++layer) {
         for (const WeightName which : {WeightName::query, WeightName::key}) {
@@ -126,14 +126,14 @@ struct Times {
 Times gateNorms(const Model& model) {
     const auto requests = parseMetricRequests("gate_norm,gate_norm_head");
     Times times;
-    Clock::time_point begin = Clock::now();
+    SteadyClock::time_point begin = SteadyClock::now();
     const std::vector<MetricResult> results = measure(model, requests, {});
     times.exact = since(begin);
 
     std::vector<std::optional<double>> seen(model.spec().layers.size());
     std::size_t missing = seen.size();
     double squares = 0;
-    begin = Clock::now();
+    begin = SteadyClock::now();
     measure(model, requests, {}, [&](const LayerCells& cells) {
         std::optional<double>& value = seen[static_cast<std::size_t>(cells.layer)];
         if (cells.request != 0 || value)

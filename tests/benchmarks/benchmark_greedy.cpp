@@ -29,7 +29,7 @@ using namespace secateur;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 std::vector<TokenSequence> drawnSentences(std::size_t count, int vocab) {
     constexpr int shortest = 20;
@@ -64,9 +64,9 @@ Ours ours(const Model& model, const std::vector<TokenSequence>& sentences, int s
                                {}};
     CalibrationText run{.sequences = sentences, .type = ComputeType::float32};
     run.streamBytes = bytes;
-    const auto begin = Clock::now();
+    const auto begin = SteadyClock::now();
     const PruneResult result = prune(model, request, {.text = run}, {});
-    Ours found{std::chrono::duration<double>(Clock::now() - begin).count(), {}};
+    Ours found{std::chrono::duration<double>(SteadyClock::now() - begin).count(), {}};
     for (const HistoricCut& cut : result.history->cuts)
         found.heads.push_back(cut.head);
     return found;

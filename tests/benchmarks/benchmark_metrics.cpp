@@ -30,10 +30,10 @@ using namespace secateur;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+double since(SteadyClock::time_point begin) {
+    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
 struct Arguments {
@@ -97,7 +97,7 @@ void run(const Arguments& arguments) {
         drawnSequences(arguments.number("--rows", 8), arguments.number("--length", 512), model->spec().vocab);
     const PaddedBatches batches = paddedBatches(sequences, 4096);
     const auto plain = [&] {
-        const auto begin = Clock::now();
+        const auto begin = SteadyClock::now();
         forEachLayer(runner, *plan, batches.batches, {});
         return since(begin);
     };
@@ -118,7 +118,7 @@ void run(const Arguments& arguments) {
         std::vector<double> seconds;
         for (int i = 0; i < arguments.number("--repeat", 5); ++i) {
             const double before = plain();
-            const auto begin = Clock::now();
+            const auto begin = SteadyClock::now();
             measureForward(*model, {*plan, sequences}, requests, {});
             seconds.push_back(since(begin));
             ratios.push_back(2 * seconds.back() / (before + plain()));

@@ -30,10 +30,10 @@ using namespace secateur;
 namespace {
 
 using Questions = std::vector<std::vector<OptionTokens>>;
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double since(Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+double since(SteadyClock::time_point begin) {
+    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
 struct Arguments {
@@ -91,10 +91,10 @@ void compare(const Model& model, const Plan& plan, const std::string& path, cons
     double slow = 1e9;
     double apart = 0;
     for (std::size_t i = 0; i < repeats; ++i) {
-        auto begin = Clock::now();
+        auto begin = SteadyClock::now();
         const auto together = scoreOptions(model, plan, questions);
         fast = std::min(fast, since(begin));
-        begin = Clock::now();
+        begin = SteadyClock::now();
         for (std::size_t q = 0; q < questions.size(); ++q)
             for (std::size_t o = 0; o < questions[q].size(); ++o)
                 apart = std::max(apart, std::abs(together[q][o].logProbability - alone(model, plan, questions[q][o])));

@@ -65,10 +65,6 @@ double median(std::vector<double> values) {
     return values.empty() ? 0 : values[values.size() / 2];
 }
 
-const char* verdict(double value, double bar) {
-    return value <= bar ? "" : "   MISSED";
-}
-
 /// Operates the main window and measures the times listed above.
 class Benchmark {
 public:

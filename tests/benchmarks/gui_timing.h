@@ -13,6 +13,10 @@
 
 namespace secateur::test {
 
+inline const char* verdict(double value, double bar) {
+    return value <= bar ? "" : "   MISSED";
+}
+
 inline double seconds(const QElapsedTimer& timer) {
     return 1e-9 * static_cast<double>(timer.nsecsElapsed());
 }

@@ -29,10 +29,6 @@ constexpr double saveBar = 1;
 constexpr double openBar = 2;
 constexpr double quitBar = 2;
 
-const char* verdict(double value, double bar) {
-    return value <= bar ? "" : "   MISSED";
-}
-
 void print(const char* what, double taken, double bar) {
     fmt::print("  {:<44} {:6.2f} s, at most {}{}\n", what, taken, bar, verdict(taken, bar));
 }

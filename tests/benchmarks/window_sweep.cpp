@@ -27,10 +27,6 @@ constexpr double silenceBar = 0.05;
 constexpr double clickBar = 0.05;
 constexpr std::size_t enoughPoints = 24;
 
-const char* verdict(double value, double bar) {
-    return value <= bar ? "" : "   MISSED";
-}
-
 SweepSetup drawnSetup() {
     SweepSetup setup;
     setup.strategies = {"gate_norm", "block_influence", "sink_head", "amp", "wanda_sp", "flap", "random_attention"};
