@@ -184,7 +184,7 @@ PruneResult spend(PrunePath& path, const Budget& budget, const Savings& savings,
     if (budget.of == BudgetOf::own) {
         PruneResult result = path.spend(budget, progress);
         if (budget.amount > 0 && result.mask == savings.base())
-            result.warnings.push_back(fmt::format("{} is less than one unit: nothing is cut", budgetText(budget)));
+            result.warnings.push_back(fmt::format("the budget {} is too small to cut anything", budgetText(budget)));
         return result;
     }
     if (const auto all = path.everything(); all && savings.percentage(*all, budget.of) < budget.amount - slack)

@@ -272,6 +272,11 @@ void printMasks(const Session& session) {
     print(Table({{"mask"}, {"digest"}}, rows));
 }
 
+void printUnscored(const MeasuredData& text) {
+    print("masks chosen on part {} of {} of {} ({}), not scored\n", text.part, text.parts, text.source,
+          counted(static_cast<std::uint64_t>(text.tokens), "token"));
+}
+
 void showVerb(const SessionArguments& arguments, const Console& console) {
     const Session session = readSession(arguments.paths.front());
     if (console.json) {
@@ -288,10 +293,7 @@ void showVerb(const SessionArguments& arguments, const Console& console) {
         if (curves.areScored())
             printCurves(curves);
         else
-            print("masks that are not scored, chosen on {} ({}{}): see the figure stability\n",
-                  curves.conditions.calibration.source, counted(curves.conditions.calibration.tokens, "token"),
-                  curves.conditions.calibration.split.substr(
-                      std::min(curves.conditions.calibration.split.find(','), curves.conditions.calibration.split.size())));
+            printUnscored(curves.conditions.calibration);
         printNotes(curves.warnings);
     }
 }

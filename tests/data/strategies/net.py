@@ -1,6 +1,6 @@
 """The small models run in float64 with transformers, with a zero-mask and records of the activations.
 
-Names follow methods.md 0: x block input, ctx input of the output projection, a and f what attention and the MLP add to
+Names: x block input, ctx input of the output projection, a and f what attention and the MLP add to
 the stream (after a post-norm), hidden input of the down projection. A list over layers has one entry per application;
 ALBERT's applications share one layer, whose mask is that of index 0.
 """

@@ -1,4 +1,4 @@
-"""Pruning strategies of campaigns.md 1, from the definitions of methods.md 2, 3, 5, 6, 7, 8. Independent of Secateur.
+"""Pruning strategies, from the definitions in resources/manual/strategies.md and metrics.md. Independent of Secateur.
 
 Every strategy returns a Result: the mask, the units removed in order with their scores, and figures of its own. Units
 are (kind, layer, index) with index None for sublayers and blocks. All in float64, one sequence at a time.
@@ -29,7 +29,7 @@ class Result:
 
 
 def rounded(x):
-    """Scores are compared after rounding to a relative 1e-6 (campaigns.md 1)."""
+    """Scores are compared after rounding to a relative 1e-6."""
     return float(f"{x:.6e}")
 
 
@@ -67,7 +67,7 @@ def by_own(net, values):
     return out
 
 
-# --- scores, methods.md 1.1, 2, 3, 5, 6 ----------------------------------------------------------------------------
+# --- scores ----------------------------------------------------------------------------
 
 def gate_norm(net, seen):
     out = []
@@ -196,7 +196,7 @@ def positional(net, strategy, budget):
     return result
 
 
-# --- AMP, methods.md 5 ------------------------------------------------------------------------------------------------
+# --- AMP ------------------------------------------------------------------------------------------------
 
 def amp_counts(budget, rounding, components, L, H, G, d, I, gated, model, layer, attention, mlp):
     """(rho, heads, neurons) of each layer before the GQA rule. A bare budget is in layer equivalents, P% of all
@@ -222,7 +222,7 @@ def exact_neurons(rho, p, H, G, d, I, gated):
 
 
 def head_weight(H, G, d, gated):
-    """Parameters of a head over those of a neuron (methods.md 6)."""
+    """Parameters of a head over those of a neuron."""
     return (2 + 2 * G / H) * d / (3 if gated else 2)
 
 
@@ -270,7 +270,7 @@ def amp(net, seen, budget, components="both", rounding="code", reversed=False, r
     return result
 
 
-# --- Mag-SP, Wanda-SP, FLAP, methods.md 6 -----------------------------------------------------------------------------
+# --- Mag-SP, Wanda-SP, FLAP -----------------------------------------------------------------------------
 
 def cut_layer(net, result, l, heads, neurons, budget, components, reversed):
     kinds = [("head", heads, "heads"), ("neuron", neurons, "mlp")]
@@ -333,7 +333,7 @@ def flap_bias(net, seen, mask):
 
 
 def mode_bias(net, sequences, cut):
-    """Compensation of mode `bias` (campaigns.md 2): from the first layer to the last, attention before the MLP behind
+    """Compensation of mode `bias`: from the first layer to the last, attention before the MLP behind
     it, the mean over tokens of dense output - cut and so far compensated output, without biases of the projection.
     Nothing below the first cut, nothing where all units of a sublayer are gone. Not for post-norm models."""
     assert not net.post_norm and not net.encoder
@@ -351,7 +351,7 @@ def mode_bias(net, sequences, cut):
     return mask.bias
 
 
-# --- HARP, methods.md 7 -----------------------------------------------------------------------------------------------
+# --- HARP -----------------------------------------------------------------------------------------------
 
 def harp_layers(net, P, position, scores=None, largest=False):
     if position == "top": return list(range(net.L - P, net.L))
