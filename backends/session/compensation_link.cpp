@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "backends/base/atomic_file.h"
+#include "backends/base/file_output.h"
 #include "backends/base/json_object.h"
 #include "backends/base/mapped_file.h"
 #include "backends/base/sha256.h"
@@ -10,13 +11,10 @@
 
 #include <fmt/format.h>
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <vector>
 
 namespace secateur {
@@ -78,19 +76,8 @@ bool isOld(const fs::path& file) {
     return !failure && fs::file_time_type::clock::now() - written >= std::chrono::minutes(1);
 }
 
-/// The names in a folder; empty if it cannot be read. The iterators of the standard library end the program if they get
-/// no memory.
-std::optional<std::vector<std::string>> namesIn(const fs::path& folder) {
-    const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(folder.c_str()), ::closedir);
-    if (!opened)
-        return std::nullopt;
-    std::vector<std::string> names;
-    while (const dirent* entry = ::readdir(opened.get()))
-        names.emplace_back(entry->d_name);
-    return names;
-}
-
-/// Whether a JSON file of a folder states a sum. Also true if that cannot be found out. @param sum its first digits
+/// Whether a JSON file of a folder states a sum. Also true if one cannot be read. @param names in the folder
+/// @param sum its first digits
 bool isStatedIn(const fs::path& folder, const std::vector<std::string>& names, const std::string& sum) {
     std::error_code ignored;
     for (const std::string& name : names) {
@@ -178,16 +165,14 @@ CompensationFile::~CompensationFile() {
 void removeUnusedCompensations(const std::string& path, const std::string& current,
                                const std::optional<CompensationLink>& earlier) {
     const fs::path folder = maskFolder(path);
-    const auto names = namesIn(folder);
-    if (!names)
-        return;
+    const std::vector<std::string> names = namesIn(folder.string());
     std::error_code ignored;
-    for (const std::string& name : *names) {
+    for (const std::string& name : names) {
         const std::string digits = digitsOf(name);
         if (digits.empty() || name != nameBeside(path, digits) || name == current)
             continue;
         const bool isReplaced = earlier && name == earlier->file;
-        if ((isReplaced || isOld(folder / name)) && !isStatedIn(folder, *names, digits))
+        if ((isReplaced || isOld(folder / name)) && !isStatedIn(folder, names, digits))
             fs::remove(folder / name, ignored);
     }
 }
