@@ -32,6 +32,12 @@ void take(LogitDifference& difference, const at::Tensor& expected, const at::Ten
     difference.scale = std::max(difference.scale, expected.abs().max().item<double>());
 }
 
+/// Whether residual streams differ by more than the order of sums explains.
+bool differ(const at::Tensor& expected, const at::Tensor& found) {
+    constexpr double tolerance = 1e-3;
+    return !((expected - found).abs().max().item<double>() <= tolerance * expected.abs().max().item<double>());
+}
+
 std::string cutTable(const PruningMask& mask) {
     std::string rows;
     for (int layer = 0; layer < mask.layerCount(); ++layer)
@@ -101,20 +107,26 @@ Batch probeTokens(const ModelSpec& spec) {
 }
 
 LogitDifference compareLogits(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
-                              const Batch& batch, const Progress& progress) {
+                              std::span<const int> layers, const Batch& batch, const Progress& progress) {
     const Runner& runner = first.runner();
     const Runner& other = second.runner();
-    const int layers = first.spec().layerCount();
-    at::Tensor x = runner.embed(plan, batch);
-    at::Tensor y = other.embed(otherPlan, batch);
-    for (int layer = 0; layer < layers; ++layer) {
-        progress.report(static_cast<double>(layer) / (layers + 1), fmt::format("comparing layer {}", layer));
-        x = runner.runLayer(plan, layer, x, batch);
-        y = other.runLayer(otherPlan, layer, y, batch);
-    }
-    progress.report(static_cast<double>(layers) / (layers + 1), "comparing logits");
+    const int count = first.spec().layerCount();
     LogitDifference difference;
     difference.tokens = static_cast<int>(batch.tokens());
+    at::Tensor x = runner.embed(plan, batch);
+    at::Tensor y = other.embed(otherPlan, batch);
+    int next = 0; // layer of the second model
+    for (int layer = 0; layer < count; ++layer) {
+        progress.report(static_cast<double>(layer) / (count + 1), fmt::format("comparing layer {}", layer));
+        x = runner.runLayer(plan, layer, x, batch);
+        if (next >= std::ssize(layers) || layers[static_cast<std::size_t>(next)] != layer)
+            continue;
+        y = other.runLayer(otherPlan, next, y, batch);
+        if (difference.layer < 0 && differ(x, y))
+            difference.layer = next;
+        ++next;
+    }
+    progress.report(static_cast<double>(count) / (count + 1), "comparing logits");
     const bool reads = first.spec().family == Family::encoder || first.has(-1, WeightName::lmHead);
     for (int row = 0; row < batch.rows; ++row) { // row by row, because the logits of all rows would take much memory
         const Batch one = rowOf(batch, row);

@@ -7,6 +7,7 @@
 #include "analysis/running/batch.h"
 #include "analysis/running/runner.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ struct LogitDifference {
     double most = 0;  ///< largest absolute difference; infinite if a value is NaN
     double scale = 0; ///< largest absolute logit of the first model
     int tokens = 0;   ///< number of tokens that were compared
+    int layer = -1;   ///< first layer of the second model after which the residual streams differ; -1 = none
     double relative() const { return scale > 0 ? most / scale : most; }
 };
 
@@ -30,9 +32,11 @@ Batch probeTokens(const ModelSpec& spec);
 
 /// Runs both models, one layer at a time, and compares their logits. For encoders, compares the class scores or the
 /// pooled output; for a decoder without LM head, the residual streams after the last layer.
-/// @param plan plan of first.runner() @param otherPlan plan of second.runner(); both models must have the same spec
+/// @param plan plan of first.runner() @param otherPlan plan of second.runner(); both models must have equal embeddings
+/// @param layers for each layer of the second model, in order, the layer of the first after which their residual streams
+/// must be equal
 LogitDifference compareLogits(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
-                              const Batch& batch, const Progress& progress);
+                              std::span<const int> layers, const Batch& batch, const Progress& progress);
 
 /// The content of an exported model's card.
 struct ExportFacts {

@@ -2,6 +2,7 @@
 
 #include "analysis/base/head_id.h"
 #include "analysis/base/progress.h"
+#include "analysis/export/compact_layout.h"
 #include "analysis/export/export_card.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/model/model.h"
@@ -21,6 +22,7 @@ struct ExportRequest {
     std::string path;                       ///< a file for a GGUF in one piece; otherwise a folder
     bool mayReplace = false;                ///< whether files of an earlier export may be replaced
     std::vector<std::string> measured = {}; ///< sentences about the quality of the masked model, for the card
+    std::string type = {};                  ///< type of the written matrices ("F16", "Q8_0"); empty = the stored type
 };
 
 struct ExportedFile {
@@ -29,21 +31,16 @@ struct ExportedFile {
 };
 
 struct ExportResult {
-    std::string target; ///< id of the target
+    std::string target; ///< ExportTarget::as
     std::string layout; ///< id of the layout
     std::string path;
     std::vector<ExportedFile> files;
     LogitDifference verified;         ///< difference between the source under the mask and the reopened export
+    double tolerance = 0;             ///< largest difference that was allowed, relative to the largest logit
     std::vector<std::string> leftOut; ///< names of files in the source's folder that were not copied
     std::vector<std::string> warnings;
     double writeSeconds = 0;
     double verifySeconds = 0;
-};
-
-/// The layout in which an exported checkpoint is opened again.
-struct ExportLayout {
-    std::string_view id; ///< "native": names and shapes of the source's own architecture
-    ModelSpec spec;
 };
 
 struct ExportTarget;
@@ -65,6 +62,8 @@ using ExportReasons = std::vector<std::string>(const PruningMask& mask, const Mo
 /// A row of the table of export targets (backends/export/export_targets.h).
 struct ExportTarget {
     std::string_view id;
+    std::string_view as;      ///< value of `export --as`, which several rows may share
+    std::string_view layout;  ///< value of `export --layout`, and ExportLayout::id
     std::string_view name;    ///< "compact GGUF"
     std::string_view summary; ///< description of the written files
     std::string_view opensIn; ///< programs that open the written files
@@ -72,12 +71,13 @@ struct ExportTarget {
     std::optional<ExportWriter> writer = {}; ///< absent = not available yet
 };
 
-ExportReasons maskedReasons;      ///< for the source's own format: cut weights are 0, shapes are unchanged
-ExportReasons compactGgufReasons; ///< for GGUF with numbers of heads and neurons per layer
-ExportReasons nativeReasons;      ///< for smaller tensors in the model's own architecture
-ExportReasons deciLmReasons;      ///< for DeciLM, whose layers may lack sublayers and differ in KV heads and width
-ExportReasons remoteCodeReasons;  ///< for Hugging Face with its own Python code
-ExportReasons paddedReasons;      ///< for layers that are padded with zeros to the widest layer
+ExportReasons maskedReasons;     ///< for the source's own format: cut weights are 0, shapes are unchanged
+ExportReasons ggufNativeReasons; ///< for GGUF with the same numbers of heads and neurons in all layers
+ExportReasons ggufDeciReasons;   ///< for GGUF with numbers of heads and neurons per layer
+ExportReasons nativeReasons;     ///< for smaller tensors in the model's own architecture
+ExportReasons deciLmReasons;     ///< for DeciLM, whose layers may lack sublayers and differ in KV heads and width
+ExportReasons perLayerReasons;   ///< for Hugging Face with its own Python code
+ExportReasons paddedReasons;     ///< for layers that are padded with zeros to the widest layer
 
 /// Checks that a target can hold a mask. @param table all targets; the hint of the error suggests one that can
 /// @throws Error with the first reason why the target cannot hold the mask, or if the target is not available yet
@@ -87,6 +87,11 @@ void checkExport(const ExportTarget& target, std::span<const ExportTarget> table
 /// The first available target that can hold the mask; null if there is none.
 const ExportTarget* firstExportTarget(std::span<const ExportTarget> table, const PruningMask& mask,
                                       const ModelSpec& spec, std::string_view format);
+
+/// The row for a value of `export --as` and one of `--layout`. @param layout "auto" = the first that can hold the mask
+/// @throws UsageError that lists the known values; Error with the reasons if no layout can hold the mask
+const ExportTarget& chosenTarget(std::span<const ExportTarget> table, std::string_view as, std::string_view layout,
+                                 const PruningMask& mask, const ModelSpec& spec, std::string_view format);
 
 /// How legalised() may change a mask: by cutting more heads, by keeping heads that are cut, or by both.
 enum class LegaliseBy { either, cutting, keeping };

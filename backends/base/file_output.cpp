@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -18,22 +19,26 @@ namespace {
 constexpr std::size_t copiedAtOnce = std::size_t{16} << 20;  ///< so that cancelling takes effect within a second
 constexpr std::size_t changedAtOnce = std::size_t{64} << 10; ///< the same block size as in FileOutput::write()
 
-/// An output file and the source file from which its pieces are copied.
+/// An output file.
 class Output {
 public:
-    Output(const std::string& path, const std::string& name, const MappedFile& source,
+    /// @param source the file from which pieces without a file of their own are copied; null if there are none
+    Output(const std::string& path, const std::string& name, const MappedFile* source,
            const std::function<void(std::size_t)>& wrote)
         : m_file(path, name)
         , m_source(source)
         , m_wrote(wrote) {}
 
     void add(const FilePiece& piece) {
-        if (piece.source.empty())
+        const MappedFile* const source = piece.file ? piece.file.get() : m_source;
+        if (piece.make)
+            write(piece.make());
+        else if (piece.source.empty())
             write(piece.own);
         else if (piece.change)
-            change(piece);
+            change(piece, *source);
         else
-            copy(piece.source);
+            copy(piece.source, *source);
     }
 
 private:
@@ -42,27 +47,27 @@ private:
         m_wrote(bytes.size());
     }
 
-    void copy(std::span<const std::byte> bytes) {
+    void copy(std::span<const std::byte> bytes, const MappedFile& source) {
         while (!bytes.empty()) {
             const auto part = bytes.first(std::min(bytes.size(), copiedAtOnce));
-            const std::size_t copied = m_file.copy(m_source, part);
+            const std::size_t copied = m_file.copy(source, part);
             bytes = bytes.subspan(copied);
             m_wrote(copied);
         }
     }
 
-    void change(const FilePiece& piece) {
+    void change(const FilePiece& piece, const MappedFile& source) {
         const std::size_t step = std::max(piece.unit, changedAtOnce / piece.unit * piece.unit);
         for (std::size_t begin = 0; begin < piece.source.size(); begin += step) {
             const auto part = piece.source.subspan(begin, std::min(step, piece.source.size() - begin));
             piece.change(static_cast<std::int64_t>(begin / piece.unit), part, m_changed);
             write(m_changed);
         }
-        m_source.release(piece.source);
+        source.release(piece.source);
     }
 
     FileOutput m_file;
-    const MappedFile& m_source;
+    const MappedFile* m_source;
     const std::function<void(std::size_t)>& m_wrote;
     std::vector<std::byte> m_changed;
 };
@@ -153,8 +158,8 @@ FilePiece pieceOf(std::vector<std::byte> own) {
     return piece;
 }
 
-void PieceWriter::write(const std::string& path, const std::string& name, const MappedFile& source,
-                        std::span<const FilePiece> pieces) {
+void PieceWriter::writePieces(const std::string& path, const std::string& name, const MappedFile* source,
+                              std::span<const FilePiece> pieces) {
     const std::function<void(std::size_t)> wrote = [&](std::size_t bytes) {
         m_done += bytes;
         m_progress.report(static_cast<double>(m_done) / static_cast<double>(std::max<std::size_t>(1, m_all)),
@@ -163,7 +168,20 @@ void PieceWriter::write(const std::string& path, const std::string& name, const 
     Output output(path, name, source, wrote);
     for (const FilePiece& piece : pieces)
         output.add(piece);
+}
+
+void PieceWriter::write(const std::string& path, const std::string& name, const MappedFile& source,
+                        std::span<const FilePiece> pieces) {
+    writePieces(path, name, &source, pieces);
     source.checkWhole();
+}
+
+void PieceWriter::write(const std::string& path, const std::string& name, std::span<const FilePiece> pieces) {
+    writePieces(path, name, nullptr, pieces);
+    std::set<const MappedFile*> sources;
+    for (const FilePiece& piece : pieces)
+        if (piece.file && sources.insert(piece.file.get()).second)
+            piece.file->checkWhole();
 }
 
 } // namespace secateur

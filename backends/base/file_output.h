@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -65,11 +66,13 @@ struct FilePiece {
     using Change =
         std::function<void(std::int64_t first, std::span<const std::byte> units, std::vector<std::byte>& out)>;
 
-    std::span<const std::byte> source; ///< bytes of the mapped source file; empty = `own` is written
+    std::span<const std::byte> source; ///< bytes of the mapped source file; empty = `make` or `own` is written
     std::vector<std::byte> own;
     std::size_t unit = 0;  ///< size in bytes of a unit, that is, of bytes that are changed together
     Change change;         ///< empty = the source is copied unchanged
     std::size_t bytes = 0; ///< number of bytes in the output
+    std::function<std::vector<std::byte>()> make = {};   ///< computes `bytes` bytes when they are written
+    std::shared_ptr<const MappedFile> file = nullptr; ///< the source file, if it is not that of PieceWriter::write()
 };
 
 /// A piece that copies bytes of a source.
@@ -90,8 +93,13 @@ public:
     /// @throws Error, Cancelled; an incomplete file may be left
     void write(const std::string& path, const std::string& name, const MappedFile& source,
                std::span<const FilePiece> pieces);
+    /// The same for pieces of several source files: FilePiece::file is set where FilePiece::source is.
+    void write(const std::string& path, const std::string& name, std::span<const FilePiece> pieces);
 
 private:
+    void writePieces(const std::string& path, const std::string& name, const MappedFile* source,
+                     std::span<const FilePiece> pieces);
+
     const Progress& m_progress;
     std::size_t m_all;
     std::size_t m_done = 0;

@@ -255,7 +255,7 @@ void MaskedFiles::addIndex(const std::shared_ptr<const MappedFile>& index, const
 std::vector<std::string> MaskedFiles::names() const {
     std::vector<std::string> names;
     for (const File& file : m_files)
-        names.push_back(file.source->path());
+        names.push_back(fs::path(file.source->path()).filename().string());
     return names;
 }
 
@@ -271,8 +271,9 @@ void MaskedFiles::write(const std::function<std::string(const std::string& name)
                         const Progress& progress) const {
     PieceWriter writer(progress, static_cast<std::size_t>(bytes()));
     for (const File& file : m_files) {
-        const std::string target = place(file.source->path());
-        writer.write(target, fs::path(file.source->path()).filename().string(), *file.source, file.pieces);
+        const std::string name = fs::path(file.source->path()).filename().string();
+        const std::string target = place(name);
+        writer.write(target, name, *file.source, file.pieces);
         if (!file.cuts.empty() && isZip(*file.source))
             renewChecksums(file.source, target, file.cuts);
     }

@@ -2,6 +2,7 @@
 
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/model/model_card.h"
+#include "backends/export/export_files.h"
 #include "backends/export/weight_cuts.h"
 
 #include <functional>
@@ -12,23 +13,22 @@
 namespace secateur {
 
 /// The weight files of a checkpoint with cut weights set to 0, and with the compensation of the mask.
-class MaskedFiles {
+class MaskedFiles : public ExportFiles {
 public:
     /// Plans which bytes of the files change, without writing. @param exported spec of the exported model
     /// @throws Error as weightCuts() does, if the checkpoint cannot be opened, and if its format cannot hold the
     /// compensation's numbers
     MaskedFiles(const ModelCard& card, const ModelSpec& exported, const PruningMask& mask);
 
-    /// Paths of the source's files, including the index of shards.
-    std::vector<std::string> names() const;
+    /// Names of the source's files, including the index of shards.
+    std::vector<std::string> names() const override;
     bool isGguf() const { return m_isGguf; }
     bool isOneGguf() const { return m_isGguf && m_files.size() == 1; }
-    std::int64_t bytes() const; ///< total size in bytes of the files to write
+    std::int64_t bytes() const override;
     const std::vector<std::string>& warnings() const { return m_warnings; }
 
-    /// Writes the files. @param place returns the path to write to for a name in names()
-    /// @throws Error, Cancelled; incomplete files may be left
-    void write(const std::function<std::string(const std::string& name)>& place, const Progress& progress) const;
+    void write(const std::function<std::string(const std::string& name)>& place,
+               const Progress& progress) const override;
 
 private:
     struct File {

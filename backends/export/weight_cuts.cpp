@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/masks/pruning_mask.h"
+#include "backends/export/target_tensor.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -178,23 +179,6 @@ void zeroRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::
     }
 }
 
-/// Stored rows of a tensor as float32, on the calling thread.
-std::vector<float> numbersOf(const TensorEntry& entry, std::span<const std::byte> rows) {
-    const StorageType& type = *entry.type;
-    const auto blocks = static_cast<std::int64_t>(rows.size()) / type.bytes;
-    std::vector<float> numbers(static_cast<std::size_t>(blocks * type.elements));
-    if (type.unpack) {
-        type.unpack(rows.data(), blocks, numbers.data());
-        return numbers;
-    }
-    TensorEntry part = entry;
-    part.data = rows;
-    part.shape = {blocks};
-    const at::Tensor values = readTensor(part).to(at::kFloat).contiguous();
-    std::copy_n(values.data_ptr<float>(), values.numel(), numbers.begin());
-    return numbers;
-}
-
 /// Changes one row. @param index of the row in the tensor
 void changeRow(const WeightCut& cut, std::size_t index, std::span<float> row) {
     if (!cut.rows.empty() && cut.rows[index])
@@ -210,7 +194,7 @@ void changeRow(const WeightCut& cut, std::size_t index, std::span<float> row) {
 /// Writes rows as float32.
 void floatRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::byte> source,
                std::vector<std::byte>& target) {
-    std::vector<float> numbers = numbersOf(*cut.entry, source);
+    std::vector<float> numbers = storedNumbers(*cut.entry, source);
     const auto width = static_cast<std::size_t>(cut.entry->shape.back());
     for (std::size_t row = 0; row * width < numbers.size(); ++row)
         changeRow(cut, static_cast<std::size_t>(firstRow) + row, std::span(numbers).subspan(row * width, width));

@@ -238,4 +238,20 @@ std::optional<std::span<const std::byte>> GgufMetadata::bytes(const std::string&
     return value ? std::optional(value->bytes) : std::nullopt;
 }
 
+GgufField GgufMetadata::field(const std::string& key) const {
+    const Value& value = m_values.at(key);
+    GgufField field{key, {}};
+    const auto append = [&field](const auto& number) {
+        const auto bytes = std::as_bytes(std::span(&number, 1));
+        field.value.insert(field.value.end(), bytes.begin(), bytes.end());
+    };
+    append(value.type);
+    if (value.type == array) {
+        append(value.elementType);
+        append(value.count);
+    }
+    field.value.insert(field.value.end(), value.bytes.begin(), value.bytes.end());
+    return field;
+}
+
 } // namespace secateur

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/base/mapped_file.h"
+#include "backends/formats/gguf_fields.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,9 @@ public:
     std::optional<std::span<const std::byte>> bytes(const std::string& key) const;
     /// Number of elements of an array.
     std::optional<std::uint64_t> arrayLength(const std::string& key) const;
+
+    /// The field of an existing key, as it lies in the file.
+    GgufField field(const std::string& key) const;
 
     /// Reports an invalid value. @throws Error always, naming the key
     [[noreturn]] void refuse(const std::string& key, const std::string& message) const;

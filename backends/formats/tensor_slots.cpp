@@ -19,15 +19,6 @@ void replace(std::string& text, std::string_view what, std::string_view value) {
         text.replace(at, what.size(), value);
 }
 
-std::string filledIn(std::string_view pattern, std::string_view prefix, int layer, int layersPerGroup) {
-    std::string name(pattern);
-    replace(name, "{prefix}", prefix);
-    replace(name, "{layer}", std::to_string(layer));
-    replace(name, "{group}", std::to_string(layer / layersPerGroup));
-    replace(name, "{inner}", std::to_string(layer % layersPerGroup));
-    return name;
-}
-
 /// The number of rows of a fused tensor in front of a part, and in total.
 struct FusedRows {
     std::int64_t before = 0;
@@ -128,6 +119,15 @@ std::string TensorFinder::name(int layer, WeightName weight, int layersPerGroup)
             return filledIn(found->pattern, m_prefix, layer, layersPerGroup);
     }
     return {};
+}
+
+std::string filledIn(std::string_view pattern, std::string_view prefix, int layer, int layersPerGroup) {
+    std::string name(pattern);
+    replace(name, "{prefix}", prefix);
+    replace(name, "{layer}", std::to_string(layer));
+    replace(name, "{group}", std::to_string(layer / layersPerGroup));
+    replace(name, "{inner}", std::to_string(layer % layersPerGroup));
+    return name;
 }
 
 bool fits(std::string_view name, std::string_view pattern) {

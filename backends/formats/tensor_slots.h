@@ -32,6 +32,7 @@ public:
     /// @param layer -1 for a weight outside the layers @param layersPerGroup ModelSpec::layersPerGroup
     FoundTensor find(int layer, WeightName weight, int layersPerGroup = 1) const;
     bool holds(int layer, WeightName weight) const { return find(layer, weight).entry != nullptr; }
+    std::string_view prefix() const { return m_prefix; } ///< the prefix that the checkpoint uses
     /// The name that the first pattern gives; empty if the architecture has no such weight.
     std::string name(int layer, WeightName weight, int layersPerGroup = 1) const;
 
@@ -42,6 +43,9 @@ private:
     TensorPatterns m_patterns;
     std::string_view m_prefix;
 };
+
+/// The name that a pattern gives.
+std::string filledIn(std::string_view pattern, std::string_view prefix, int layer, int layersPerGroup);
 
 /// Whether a name matches a pattern. A '*' at the beginning or the end of the pattern stands for any text.
 bool fits(std::string_view name, std::string_view pattern);

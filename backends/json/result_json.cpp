@@ -307,7 +307,7 @@ std::string exportJson(const ExportResult& result) {
                                {"verified",
                                 {{"max_logit_difference", finiteOrNull(result.verified.most)},
                                  {"logit_scale", finiteOrNull(result.verified.scale)},
-                                 {"tolerance", exportTolerance},
+                                 {"tolerance", result.tolerance},
                                  {"probe_tokens", result.verified.tokens}}},
                                {"left_out", result.leftOut},
                                {"write_seconds", result.writeSeconds},

@@ -1,0 +1,251 @@
+#include "analysis/export/compact_layout.h"
+
+#include "analysis/export/bias_room.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr int deciZeroNeurons = 32; ///< a block of quantised types
+constexpr int deciLmMultiple = 256;
+
+std::vector<int> keptOf(const std::vector<bool>& marks) {
+    std::vector<int> kept;
+    for (std::size_t i = 0; i < marks.size(); ++i)
+        if (marks[i])
+            kept.push_back(static_cast<int>(i));
+    return kept;
+}
+
+int roundedUp(int count, int multiple) {
+    return (count + multiple - 1) / multiple * multiple;
+}
+
+/// Sets the sizes of a layer. A linear layer has no heads; its number of heads stays that of the source.
+void setSizes(LayerSpec& spec, const ExportedLayer& layer) {
+    if (spec.attention != AttentionKind::linear)
+        spec.heads = static_cast<int>(layer.heads.size());
+    spec.kvHeads = static_cast<int>(layer.kvHeads.size());
+    spec.ffn = static_cast<int>(layer.neurons.size());
+    spec.stored = -1;
+}
+
+/// A layer and its spec while a layout is made.
+struct Made {
+    ExportedLayer units;
+    LayerSpec spec;
+};
+
+/// The KV heads that some heads use, each once.
+std::vector<int> distinctKvHeads(const std::vector<int>& heads, const LayerSpec& layer) {
+    std::vector<int> distinct;
+    for (const int head : heads)
+        if (distinct.empty() || distinct.back() != layer.kvGroup(head))
+            distinct.push_back(layer.kvGroup(head));
+    return distinct;
+}
+
+/// The number of heads in each group of distinctKvHeads().
+std::vector<int> groupSizes(const std::vector<int>& heads, const LayerSpec& layer) {
+    std::vector<int> sizes;
+    for (const int group : distinctKvHeads(heads, layer))
+        sizes.push_back(static_cast<int>(
+            std::ranges::count_if(heads, [&](int head) { return layer.kvGroup(head) == group; })));
+    return sizes;
+}
+
+int largest(const std::vector<int>& sizes) {
+    return sizes.empty() ? 0 : *std::ranges::max_element(sizes);
+}
+
+/// Arranges heads in KV groups of one size: for each group, its heads, followed by zeros.
+/// @param units has the kept heads
+void padHeads(ExportedLayer& units, const LayerSpec& source, int groups, int perGroup) {
+    const std::vector<int> kept = std::exchange(units.heads, {});
+    units.kvHeads = distinctKvHeads(kept, source);
+    for (const int group : units.kvHeads) {
+        const std::size_t before = units.heads.size();
+        std::ranges::copy_if(kept, std::back_inserter(units.heads),
+                             [&](int head) { return source.kvGroup(head) == group; });
+        units.heads.resize(before + static_cast<std::size_t>(perGroup), zeroUnit);
+    }
+    units.kvHeads.resize(static_cast<std::size_t>(groups), zeroUnit);
+    units.heads.resize(static_cast<std::size_t>(groups * perGroup), zeroUnit);
+}
+
+/// Finds KV heads for the kept heads. If the groups keep different numbers of heads, either zero heads are added, or
+/// each head gets its own copy of its KV head, whichever takes fewer weights.
+void arrangeHeads(ExportedLayer& units, const LayerSpec& source) {
+    const std::vector<int> sizes = groupSizes(units.heads, source);
+    const int groups = static_cast<int>(sizes.size());
+    const int kept = static_cast<int>(units.heads.size());
+    const bool isEqual = largest(sizes) * groups == kept;
+    if (isEqual || largest(sizes) * groups + groups <= 2 * kept) {
+        padHeads(units, source, groups, largest(sizes));
+        return;
+    }
+    for (const int head : units.heads)
+        units.kvHeads.push_back(source.kvGroup(head));
+}
+
+/// The kept units of a layer.
+Made raggedLayer(const CutLayer& layer) {
+    Made made{{layer.index, {}, {}, {}}, layer.spec};
+    LayerSpec& spec = made.spec;
+    if (!layer.hasAttention()) {
+        spec.attention = AttentionKind::none;
+        spec.queryBias = spec.keyBias = spec.valueBias = spec.outputBias = false;
+    } else if (spec.attention != AttentionKind::linear) {
+        made.units.heads = keptOf(layer.mask.heads);
+        arrangeHeads(made.units, layer.spec);
+    }
+    if (layer.bypasses() && layer.hasAttention()) {
+        spec.attention = AttentionKind::valueOnly;
+        spec.alpha = layer.spec.alpha * layer.mask.alpha;
+        spec.queryBias = spec.keyBias = spec.normsHeads = false;
+    }
+    if (layer.hasMlp())
+        made.units.neurons = keptOf(layer.mask.neurons);
+    else
+        spec.gateBias = spec.upBias = spec.downBias = false;
+    setSizes(spec, made.units);
+    spec.outputBias = spec.outputBias || addsBias(layer.spec, layer.mask, true);
+    spec.downBias = spec.downBias || addsBias(layer.spec, layer.mask, false);
+    return made;
+}
+
+bool isLeftOut(const CutLayer& layer, const ModelSpec& spec) {
+    return !layer.mask.block && spec.normPlace != NormPlace::after;
+}
+
+void add(ExportLayout& layout, Made made) {
+    setSizes(made.spec, made.units);
+    layout.layers.push_back(std::move(made.units));
+    layout.spec.layers.push_back(std::move(made.spec));
+}
+
+ExportLayout emptyLayout(std::string_view id, const ModelSpec& source) {
+    ExportLayout layout{id, source, {}};
+    layout.spec.layers.clear();
+    return layout;
+}
+
+} // namespace
+
+bool CutLayer::bypasses() const {
+    return spec.attention == AttentionKind::valueOnly ||
+           (mask.attention == AttentionCut::bypassQk && !dropsAttention(mask));
+}
+
+int CutLayer::kvHeads() const {
+    if (!hasAttention() || spec.kvHeads == 0)
+        return 0;
+    return static_cast<int>(distinctKvHeads(keptOf(mask.heads), spec).size());
+}
+
+CutLayer cutLayer(const ModelSpec& spec, const PruningMask& mask, int index) {
+    return {index, spec.layers[static_cast<std::size_t>(index)], mask.layer(index)};
+}
+
+ExportLayout raggedLayout(const ModelSpec& source, const PruningMask& mask, std::string_view id) {
+    ExportLayout layout = emptyLayout(id, source);
+    for (int index = 0; index < source.layerCount(); ++index) {
+        const CutLayer layer = cutLayer(source, mask, index);
+        if (isLeftOut(layer, source))
+            continue;
+        add(layout, raggedLayer(layer));
+    }
+    return layout;
+}
+
+ExportLayout deciLayout(const ModelSpec& source, const PruningMask& mask) {
+    ExportLayout layout = raggedLayout(source, mask, "deci");
+    layout.spec.architecture = "deci";
+    for (std::size_t i = 0; i < layout.layers.size(); ++i) {
+        LayerSpec& spec = layout.spec.layers[i];
+        const LayerSpec& own = source.layers[static_cast<std::size_t>(layout.layers[i].source)];
+        if (spec.attention != AttentionKind::valueOnly)
+            continue;
+        spec.attention = AttentionKind::linear;
+        spec.heads = own.heads;
+        spec.kvHeads = 0;
+        spec.alpha = 1;
+        spec.valueBias = false;
+    }
+    const auto isEmpty = [&](const LayerSpec& spec) { return spec.attention == AttentionKind::none && spec.ffn == 0; };
+    for (std::size_t i = layout.layers.size(); i-- > 0;)
+        if (isEmpty(layout.spec.layers[i])) {
+            layout.layers.erase(layout.layers.begin() + static_cast<std::ptrdiff_t>(i));
+            layout.spec.layers.erase(layout.spec.layers.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    for (std::size_t i = 0; i < layout.layers.size(); ++i) {
+        LayerSpec& spec = layout.spec.layers[i];
+        if (i == 0 && spec.attention == AttentionKind::none) {
+            layout.layers[i].heads = layout.layers[i].kvHeads = {zeroUnit};
+            spec.attention = AttentionKind::full;
+            spec.heads = spec.kvHeads = 1;
+        }
+        if (spec.ffn == 0) { // this layer has attention, or is the last one
+            layout.layers[i].neurons.assign(deciZeroNeurons, zeroUnit);
+            spec.ffn = deciZeroNeurons;
+        }
+    }
+    return layout;
+}
+
+ExportLayout deciLmLayout(const ModelSpec& source, const PruningMask& mask) {
+    ExportLayout layout = raggedLayout(source, mask, "decilm");
+    layout.spec.architecture = "deci";
+    for (std::size_t i = 0; i < layout.layers.size(); ++i) {
+        std::vector<int>& neurons = layout.layers[i].neurons;
+        neurons.resize(static_cast<std::size_t>(roundedUp(static_cast<int>(neurons.size()), deciLmMultiple)), zeroUnit);
+        layout.spec.layers[i].ffn = static_cast<int>(neurons.size());
+    }
+    return layout;
+}
+
+ExportLayout paddedLayout(const ModelSpec& source, const PruningMask& mask) {
+    std::vector<Made> layers;
+    int groups = 1;
+    int perGroup = 1;
+    int neurons = 1;
+    for (int index = 0; index < source.layerCount(); ++index) {
+        const CutLayer layer = cutLayer(source, mask, index);
+        if (isLeftOut(layer, source))
+            continue;
+        Made made{{index, {}, {}, {}}, layer.spec};
+        if (layer.hasAttention())
+            made.units.heads = keptOf(layer.mask.heads);
+        if (layer.hasMlp())
+            made.units.neurons = keptOf(layer.mask.neurons);
+        const std::vector<int> sizes = groupSizes(made.units.heads, layer.spec);
+        groups = std::max(groups, static_cast<int>(sizes.size()));
+        perGroup = std::max(perGroup, largest(sizes));
+        neurons = std::max(neurons, static_cast<int>(made.units.neurons.size()));
+        layers.push_back(std::move(made));
+    }
+    ExportLayout layout = emptyLayout("padded", source);
+    for (Made& made : layers) {
+        padHeads(made.units, source.layers[static_cast<std::size_t>(made.units.source)], groups, perGroup);
+        made.units.neurons.resize(static_cast<std::size_t>(neurons), zeroUnit);
+        made.spec.attention = AttentionKind::full;
+        add(layout, std::move(made));
+    }
+    return layout;
+}
+
+ExportLayout nativeLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format) {
+    ExportLayout layout = raggedLayout(source, mask, "native");
+    if (layout.spec.layers.empty() || format == "gguf" || source.architecture != "llama")
+        return layout;
+    const LayerSpec& first = layout.spec.layers.front();
+    if (first.heads > 0 && source.hidden % first.heads != 0)
+        layout.spec.architecture = "mistral";
+    return layout;
+}
+
+} // namespace secateur

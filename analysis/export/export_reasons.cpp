@@ -1,0 +1,356 @@
+#include "analysis/export/export_target.h"
+
+#include "analysis/base/text.h"
+#include "analysis/export/bias_room.h"
+#include "analysis/masks/pruning_mask.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <set>
+#include <span>
+
+namespace secateur {
+
+namespace {
+
+using Layers = std::vector<int>;
+using Reasons = std::vector<std::string>;
+
+/// Layers as text: "layer 3", "layers 3, 7 and 28", "layers 0, 1, 2, 3 and 26 more".
+std::string named(const Layers& layers) {
+    if (layers.size() == 1)
+        return fmt::format("layer {}", layers.front());
+    constexpr std::size_t shown = 4;
+    const bool isShort = layers.size() <= shown + 1;
+    std::vector<std::string> numbers;
+    for (std::size_t i = 0; i < (isShort ? layers.size() - 1 : shown); ++i)
+        numbers.push_back(std::to_string(layers[i]));
+    const std::string last =
+        isShort ? std::to_string(layers.back()) : fmt::format("{} more", layers.size() - numbers.size());
+    return fmt::format("layers {} and {}", join(numbers, ", "), last);
+}
+
+/// A model under a mask, for checks of all layers.
+class MaskedModel {
+public:
+    MaskedModel(const PruningMask& mask, const ModelSpec& spec)
+        : m_mask(mask)
+        , m_spec(spec) {}
+
+    /// The layers for which a condition holds.
+    Layers layers(const std::function<bool(const CutLayer&)>& holds) const {
+        Layers found;
+        for (int index = 0; index < m_spec.layerCount(); ++index)
+            if (holds(cutLayer(m_spec, m_mask, index)))
+                found.push_back(index);
+        return found;
+    }
+
+    /// If the condition holds for any layer, adds the reason "layers 3 and 7: SENTENCE".
+    void refuse(Reasons& reasons, const std::function<bool(const CutLayer&)>& holds, std::string_view sentence) const {
+        if (const Layers found = layers(holds); !found.empty())
+            reasons.push_back(fmt::format("{}: {}", named(found), sentence));
+    }
+
+    void refuseBypass(Reasons& reasons, std::string_view sentence) const {
+        refuse(
+            reasons, [](const CutLayer& layer) { return layer.bypasses() && layer.hasAttention(); }, sentence);
+    }
+
+    void refuseUnequalGroups(Reasons& reasons) const {
+        refuse(
+            reasons, [](const CutLayer& layer) { return !keepsEqualGroups(layer.mask, layer.spec); },
+            "KV groups keep different numbers of heads; those of a legalised mask keep equal numbers");
+    }
+
+private:
+    const PruningMask& m_mask;
+    const ModelSpec& m_spec;
+};
+
+bool isLlamaLike(const ModelSpec& spec) {
+    const auto plain = [](const LayerSpec& layer) {
+        return !layer.normsHeads && layer.window == 0 && layer.rotary.dims == layer.headDim && !layer.outputBias &&
+               !layer.gateBias && !layer.upBias && !layer.downBias;
+    };
+    return spec.family == Family::decoder && spec.norm == NormKind::rms && spec.normPlace == NormPlace::before &&
+           spec.gatedMlp && spec.activation == Activation::silu && spec.positions == Positions::rotary &&
+           spec.scoreSoftcap == 0 && spec.logitSoftcap == 0 && spec.normWeightOffset == 0 &&
+           std::ranges::all_of(spec.layers, [&](const LayerSpec& layer) { return layer.heads == 0 || plain(layer); });
+}
+
+constexpr std::string_view llamaLike = "norms before its sublayers, a gated SiLU MLP and rotary positions over whole "
+                                       "heads, without windows, softcaps, head norms and MLP or output biases";
+
+void refuseZeroedBypass(const MaskedModel& model, Reasons& reasons) {
+    model.refuse(
+        reasons,
+        [](const CutLayer& layer) {
+            return layer.mask.attention == AttentionCut::bypassQk && !dropsAttention(layer.mask);
+        },
+        "queries and keys are bypassed; with zero weights each token would attend equally to all tokens, not to "
+        "itself");
+}
+
+bool isOneOf(const ModelSpec& spec, std::span<const std::string_view> architectures) {
+    return std::ranges::find(architectures, spec.architecture) != architectures.end();
+}
+
+/// Adds a reason if the configuration of the architecture in transformers cannot state a number of heads. Of a Llama
+/// model without biases, the export is a Mistral model if the heads do not divide the hidden size (nativeLayout()).
+void refuseHeadCount(Reasons& reasons, const ModelSpec& spec, int heads) {
+    static constexpr std::array<std::string_view, 3> anyCount{"mistral", "qwen2", "qwen3"};
+    static constexpr std::array<std::string_view, 3> divisors{"llama", "gemma2", "gemma3"};
+    if (heads == spec.maxHeads() || isOneOf(spec, anyCount))
+        return;
+    const LayerSpec& first = spec.layers.front();
+    const bool isPlainLlama = spec.architecture == "llama" && !first.queryBias && !first.upBias;
+    if (!isOneOf(spec, divisors))
+        reasons.push_back(fmt::format("transformers derives the head size of {} from the number of heads, so none can be "
+                                      "removed",
+                                      spec.architecture));
+    else if (heads > 0 && spec.hidden % heads != 0 && !isPlainLlama)
+        reasons.push_back(
+            fmt::format("transformers 5 refuses {} heads: {} is not a multiple of that", heads, spec.hidden));
+}
+
+/// The same for llama.cpp, where some architectures have queries as wide as the residual stream.
+void refuseGgufHeadCount(Reasons& reasons, const ModelSpec& spec, int heads) {
+    static constexpr std::array<std::string_view, 5> fixed{"qwen2", "phi", "gpt2", "bert", "roberta"};
+    if (isOneOf(spec, fixed) && heads * spec.layers.front().headDim != spec.hidden)
+        reasons.push_back(fmt::format("llama.cpp reads queries of {} only at the width of the residual stream, so no head "
+                                      "can be removed",
+                                      spec.architecture));
+}
+
+/// Adds a reason if dropped blocks would change which layers have a window. llama.cpp decides it by the layer's number.
+void refuseOtherWindows(const MaskedModel& model, const ModelSpec& spec, Reasons& reasons) {
+    const int period = spec.architecture == "gemma2" ? 2 : spec.architecture == "gemma3" ? 6 : 0;
+    int next = 0;
+    const Layers moved = model.layers([&](const CutLayer& layer) {
+        if (period == 0 || !layer.mask.block)
+            return false;
+        const bool isLocal = period == 2 ? next % 2 == 0 : (next + 1) % period != 0;
+        ++next;
+        return (layer.spec.window > 0) != isLocal;
+    });
+    if (!moved.empty())
+        reasons.push_back(fmt::format("{}: without the dropped blocks, llama.cpp would take a layer with a sliding window "
+                                      "for one without, or the reverse",
+                                      named(moved)));
+}
+
+/// Adds a reason if blocks are dropped in an architecture whose layers depend on their number.
+void refuseMovedLayers(const MaskedModel& model, const ModelSpec& spec, Reasons& reasons) {
+    const bool dependsOnNumber = std::ranges::any_of(spec.layers, [&](const LayerSpec& layer) {
+        return layer.scoreScale != spec.layers.front().scoreScale;
+    });
+    if (dependsOnNumber)
+        model.refuse(
+            reasons, [](const CutLayer& layer) { return !layer.mask.block; },
+            "the block is dropped, but the attention scores of later layers depend on their number");
+    if (spec.normPlace == NormPlace::after)
+        model.refuse(
+            reasons, [](const CutLayer& layer) { return !layer.mask.block; },
+            "the block is dropped, but the norms after its sublayers would still act");
+}
+
+/// Adds a reason if nothing remains.
+void refuseEmpty(const MaskedModel& model, const ModelSpec& spec, Reasons& reasons) {
+    const Layers kept = model.layers([](const CutLayer& layer) { return layer.hasAttention() || layer.hasMlp(); });
+    if (kept.empty() && spec.layerCount() > 0)
+        reasons.emplace_back("no attention and no MLP would remain in any layer");
+}
+
+void refuseTied(const ModelSpec& spec, Reasons& reasons) {
+    if (!spec.tiedGroups().empty())
+        reasons.emplace_back("its layers share their weights, which only checkpoints of unchanged shapes can store");
+}
+
+void refuseUnlike(Reasons& reasons, std::string_view format, std::string_view wanted) {
+    if (format == "gguf" && wanted != "gguf")
+        reasons.emplace_back("the source is a GGUF, which has no Hugging Face configuration and tokenizer");
+    if (format != "gguf" && wanted == "gguf")
+        reasons.emplace_back("the source is not a GGUF");
+}
+
+/// Adds a reason if the kept layers differ in shape.
+void refuseVaryingShapes(const MaskedModel& model, Reasons& reasons) {
+    std::set<int> heads, kvHeads, neurons;
+    model.layers([&](const CutLayer& layer) {
+        if (layer.mask.block) {
+            heads.insert(layer.heads());
+            kvHeads.insert(layer.kvHeads());
+            neurons.insert(layer.neurons());
+        }
+        return false;
+    });
+    if (heads.size() > 1)
+        reasons.emplace_back("head counts vary between layers, but the configuration has one value for all");
+    if (kvHeads.size() > 1)
+        reasons.emplace_back("KV head counts vary between layers, but the configuration has one value for all");
+    if (neurons.size() > 1)
+        reasons.emplace_back("MLP widths vary between layers, but the configuration has one value for all");
+}
+
+void refuseBiases(const MaskedModel& model, const ModelSpec& spec, std::string_view format, Reasons& reasons) {
+    for (const bool attention : {true, false})
+        model.refuse(
+            reasons,
+            [&](const CutLayer& layer) {
+                return addsBias(layer.spec, layer.mask, attention) &&
+                       biasRoom(spec, layer.spec, attention, format) == BiasRoom::none;
+            },
+            fmt::format("the compensation adds a bias to {}, but {} checkpoints of {} have none there",
+                        attention ? "the output projection of attention" : "the down projection of the MLP", format,
+                        spec.architecture));
+}
+
+} // namespace
+
+std::vector<std::string> maskedReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    const MaskedModel model(mask, spec);
+    Reasons reasons;
+    refuseZeroedBypass(model, reasons);
+    refuseBiases(model, spec, format, reasons);
+    if (spec.normPlace == NormPlace::after)
+        model.refuse(
+            reasons, [](const CutLayer& layer) { return !layer.mask.block; },
+            "the block is dropped, but the norms after its sublayers would still act");
+    return reasons;
+}
+
+namespace {
+
+/// Reasons that hold for the model's own architecture in any format: its layers have one shape.
+Reasons uniformReasons(const PruningMask& mask, const ModelSpec& spec) {
+    const MaskedModel model(mask, spec);
+    Reasons reasons;
+    refuseTied(spec, reasons);
+    refuseEmpty(model, spec, reasons);
+    model.refuseBypass(reasons, "queries and keys are bypassed, which the model's own architecture does not support");
+    model.refuse(
+        reasons, [](const CutLayer& layer) { return layer.mask.block && (!layer.heads() || !layer.neurons()); },
+        "no attention or no MLP would remain, but the model's own architecture requires both");
+    model.refuseUnequalGroups(reasons);
+    refuseVaryingShapes(model, reasons);
+    refuseMovedLayers(model, spec, reasons);
+    return reasons;
+}
+
+int mostKeptHeads(const PruningMask& mask, const ModelSpec& spec) {
+    int most = 0;
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        most = std::max(most, cutLayer(spec, mask, layer).heads());
+    return most;
+}
+
+} // namespace
+
+std::vector<std::string> ggufNativeReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    Reasons reasons = uniformReasons(mask, spec);
+    const MaskedModel model(mask, spec);
+    refuseUnlike(reasons, format, "gguf");
+    refuseGgufHeadCount(reasons, spec, mostKeptHeads(mask, spec));
+    refuseOtherWindows(model, spec, reasons);
+    refuseBiases(model, spec, "gguf", reasons);
+    return reasons;
+}
+
+std::vector<std::string> ggufDeciReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    if (!isLlamaLike(spec))
+        return {fmt::format("llama.cpp's architecture deci needs a Llama-like model ({}); {} is not", llamaLike,
+                            spec.architecture)};
+    const MaskedModel model(mask, spec);
+    Reasons reasons;
+    refuseUnlike(reasons, format, "gguf");
+    refuseEmpty(model, spec, reasons);
+    model.refuse(
+        reasons,
+        [&](const CutLayer& layer) {
+            return layer.spec.queryBias && layer.heads() > 0 && layer.heads() * layer.spec.headDim != spec.hidden;
+        },
+        "there is a query bias, which llama.cpp reads only at the width of the residual stream");
+    model.refuse(
+        reasons, [](const CutLayer& layer) { return layer.bypasses() && layer.hasAttention() && layer.spec.valueBias; },
+        "queries and keys are bypassed, but the linear layer that replaces attention has no bias, and the values "
+        "have one");
+    for (const bool attention : {true, false})
+        model.refuse(
+            reasons, [&](const CutLayer& layer) { return addsBias(layer.spec, layer.mask, attention); },
+            "the compensation adds a bias, but layers of deci have none there");
+    return reasons;
+}
+
+std::vector<std::string> nativeReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    Reasons reasons = uniformReasons(mask, spec);
+    refuseUnlike(reasons, format, "safetensors");
+    refuseHeadCount(reasons, spec, mostKeptHeads(mask, spec));
+    refuseBiases(MaskedModel(mask, spec), spec, "safetensors", reasons);
+    return reasons;
+}
+
+std::vector<std::string> deciLmReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    if (!isLlamaLike(spec))
+        return {fmt::format("DeciLM is a Llama-like model: {}; {} is not", llamaLike, spec.architecture)};
+    const MaskedModel model(mask, spec);
+    Reasons reasons;
+    refuseUnlike(reasons, format, "safetensors");
+    refuseEmpty(model, spec, reasons);
+    model.refuse(
+        reasons, [](const CutLayer& layer) { return layer.hasAttention() && layer.heads() != layer.spec.heads; },
+        "some heads are cut, but DeciLM has one number of query heads for all layers");
+    model.refuse(
+        reasons, [](const CutLayer& layer) { return layer.spec.queryBias || layer.spec.valueBias; },
+        "there are biases of queries or values, which DeciLM does not support");
+    model.refuseBypass(reasons, "queries and keys are bypassed, which DeciLM runtimes ignore");
+    for (const bool attention : {true, false})
+        model.refuse(
+            reasons, [&](const CutLayer& layer) { return addsBias(layer.spec, layer.mask, attention); },
+            "the compensation adds a bias, which DeciLM does not support");
+    return reasons;
+}
+
+std::vector<std::string> perLayerReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    const MaskedModel model(mask, spec);
+    Reasons reasons;
+    refuseUnlike(reasons, format, "safetensors");
+    refuseTied(spec, reasons);
+    refuseEmpty(model, spec, reasons);
+    refuseMovedLayers(model, spec, reasons);
+    return reasons;
+}
+
+std::vector<std::string> paddedReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    const MaskedModel model(mask, spec);
+    Reasons reasons;
+    refuseZeroedBypass(model, reasons);
+    refuseTied(spec, reasons);
+    refuseEmpty(model, spec, reasons);
+    refuseMovedLayers(model, spec, reasons);
+    model.refuse(
+        reasons,
+        [](const CutLayer& layer) {
+            return layer.spec.attention == AttentionKind::linear || layer.spec.attention == AttentionKind::valueOnly;
+        },
+        "the attention has no queries and keys, so it cannot get heads of zeros");
+    if (!reasons.empty())
+        return reasons;
+    refuseBiases(model, spec, format, reasons);
+    const ModelSpec padded = paddedLayout(spec, mask).spec;
+    if (padded.structure() == spec.structure())
+        reasons.emplace_back(
+            "one layer keeps all its heads and one all its neurons: padded to these counts, nothing gets smaller");
+    if (format == "gguf") {
+        refuseGgufHeadCount(reasons, spec, padded.maxHeads());
+        refuseOtherWindows(model, spec, reasons);
+    } else {
+        refuseHeadCount(reasons, spec, padded.maxHeads());
+    }
+    return reasons;
+}
+
+} // namespace secateur

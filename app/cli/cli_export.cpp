@@ -1,0 +1,111 @@
+#include "app/cli/cli_common.h"
+
+#include "analysis/base/text.h"
+#include "analysis/export/export_target.h"
+#include "app/cli/output.h"
+#include "app/cli/table.h"
+#include "backends/export/export_targets.h"
+#include "backends/json/mask_result_json.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace secateur::cli {
+
+namespace {
+
+struct ExportArguments {
+    std::string path;
+    std::string mask;
+    std::string target;
+    std::string layout = "auto";
+    std::string legalise; ///< empty = no
+    ExportRequest request;
+};
+
+void printExport(const ExportResult& result) {
+    Rows<2> rows;
+    for (const ExportedFile& file : result.files)
+        rows.push_back({file.path, grouped(static_cast<std::uint64_t>(file.bytes))});
+    print(Table({{"file"}, {"bytes", Align::right}}, rows));
+    print("{}\n", sentence(result.verified));
+    if (!result.leftOut.empty())
+        print("left out: {}\n", join(result.leftOut, ", "));
+    printNotes(result.warnings);
+}
+
+/// Replaces the mask of a record by a legal one, and says what changed. @param how value of --legalise
+void legaliseRecord(MaskRecord& record, const ModelSpec& spec, const std::string& how, std::vector<std::string>& warnings) {
+    const LegaliseBy by = how == "keep" ? LegaliseBy::keeping : how == "either" ? LegaliseBy::either : LegaliseBy::cutting;
+    LegalMask legal = legalised(record.mask, spec, by);
+    if (legal.cut.empty() && legal.kept.empty())
+        return;
+    warnings.push_back(fmt::format("the mask was legalised: {} more heads are cut, {} are restored", legal.cut.size(),
+                                   legal.kept.size()));
+    record.mask = std::move(legal.mask);
+}
+
+void exportVerb(ExportArguments arguments, const Console& console) {
+    const Progress progress = console.progress();
+    const auto model = open(arguments.path, console, progress.part(0, 0));
+    std::vector<std::string> warnings;
+    MaskRecord& record = arguments.request.record;
+    record = maskOf(arguments.mask, *model, warnings);
+    if (!arguments.legalise.empty())
+        legaliseRecord(record, model->spec(), arguments.legalise, warnings);
+    const ExportTarget& target = chosenTarget(exportTargets(), arguments.target, arguments.layout, record.mask,
+                                              model->spec(), model->card().format);
+    ExportResult result = exportModel(*model, target, arguments.request, progress);
+    result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
+    addOverwrittenFiles(*model, result.warnings);
+    for (const ExportedFile& file : result.files)
+        noteWritten(file.path);
+    if (console.json)
+        printJson(exportJson(result));
+    else
+        printExport(result);
+}
+
+/// The values of --as and the layouts of each, for the help.
+std::string targetsHelp() {
+    std::vector<std::string> lines;
+    for (const ExportTarget& target : exportTargets())
+        if (target.writer)
+            lines.push_back(fmt::format("{} (layout {}): {}", target.as, target.layout, target.summary));
+    return join(lines, "; ");
+}
+
+} // namespace
+
+void addExport(CLI::App& program, Console& console) {
+    auto arguments = std::make_shared<ExportArguments>();
+    CLI::App* verb = program.add_subcommand("export", "Write a checkpoint of a model under a mask");
+    verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
+        ->required();
+    verb->add_option("--mask", arguments->mask, "Mask .json with the cuts")->option_text("FILE")->required();
+    verb->add_option("--as", arguments->target, targetsHelp())->required();
+    verb->add_option("--layout", arguments->layout, "Layout of the export; auto = the first that can hold the mask [auto]");
+    verb->add_option("--type", arguments->request.type,
+                     "Type of all matrices: F32, F16, BF16; in GGUF also Q8_0, Q5_1, Q5_0, Q4_1, Q4_0 [as stored]");
+    verb->add_option("--legalise", arguments->legalise,
+                     "Change the mask so that all KV groups of a layer keep equally many heads: cut = cut more heads, "
+                     "keep = restore heads, either = whichever changes fewer [cut]")
+        ->expected(0, 1)
+        ->default_str("cut")
+        ->check(CLI::IsMember({"cut", "keep", "either"}));
+    verb->add_option("--out", arguments->request.path,
+                     "Path to write: a .gguf file for a GGUF in one piece, else a folder")
+        ->option_text("PATH")
+        ->required();
+    verb->add_flag("--force", arguments->request.mayReplace, "Replace the files of an earlier export");
+    addCommonOptions(*verb, console);
+    verb->footer(
+        "Every export is reopened, and its logits are compared with the masked model's, before it is "
+        "renamed to its final name.\nExample: secateur-cli export MODEL --mask cut.mask.json --as masked --out pruned");
+    verb->callback([arguments, &console] { exportVerb(*arguments, console); });
+}
+
+} // namespace secateur::cli

@@ -1,0 +1,125 @@
+#include "backends/export/compact_source.h"
+
+#include "analysis/base/error.h"
+#include "analysis/base/known_ids.h"
+#include "analysis/base/usage_error.h"
+#include "backends/formats/encode.h"
+#include "backends/formats/formats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace secateur {
+
+namespace {
+
+std::optional<GgufPart> firstPartOf(const ModelCard& card) {
+    if (card.format != "gguf")
+        return std::nullopt;
+    const std::string path = std::filesystem::is_directory(card.path) ? ggufModelIn(card.path) : card.path;
+    return readGgufParts(path, {}).front();
+}
+
+const StorageType* ggufNamed(std::string_view name) {
+    for (std::uint32_t number = 0; number < 64; ++number)
+        if (const StorageType* type = ggufType(number); type && type->name == name)
+            return type;
+    return nullptr;
+}
+
+bool isFloat(const StorageType& type) {
+    return type.name == "F32" || type.name == "F16" || type.name == "BF16";
+}
+
+} // namespace
+
+CompactSource::CompactSource(const ModelCard& card)
+    : m_checkpoint(formatOf(card.path).open(card.path, {}))
+    , m_description(m_checkpoint->describe())
+    , m_slots(*m_checkpoint, m_description, card.path)
+    , m_names(*m_checkpoint, m_description.tensors, m_description.prefixes)
+    , m_firstPart(firstPartOf(card)) {}
+
+const TensorPattern* CompactSource::ownPattern(WeightName weight) const {
+    const int layers = isOfLayer(weight) ? m_description.spec.layerCount() : 1;
+    for (int layer = 0; layer < layers; ++layer)
+        if (const FoundTensor found = m_names.find(isOfLayer(weight) ? layer : -1, weight); found.entry)
+            return found.pattern;
+    for (const auto& patterns : m_description.tensors)
+        for (const TensorPattern& pattern : patterns)
+            if (pattern.weight == weight)
+                return &pattern;
+    return nullptr;
+}
+
+const WritableTypes& ggufTypes() {
+    static constexpr WritableTypes types{ggufNamed, true};
+    return types;
+}
+
+const WritableTypes& safetensorsTypes() {
+    static constexpr WritableTypes types{safetensorsType, false};
+    return types;
+}
+
+WrittenTypes::WrittenTypes(const WritableTypes& format, const std::string& wanted)
+    : m_format(format) {
+    if (wanted.empty())
+        return;
+    m_wanted = format.named(wanted);
+    if (m_wanted && canEncode(*m_wanted))
+        return;
+    std::vector<std::string_view> known;
+    for (const std::string_view name : {"F32", "F16", "BF16", "Q8_0", "Q5_1", "Q5_0", "Q4_1", "Q4_0"})
+        if (const StorageType* type = format.named(name); type && canEncode(*type))
+            known.push_back(name);
+    refuseUnknown("type", wanted, known);
+}
+
+const StorageType& WrittenTypes::choose(const std::vector<std::int64_t>& shape, const TensorEntry* source, bool keepsBlocks,
+                                      std::int64_t width) {
+    if (shape.size() > 1)
+        return forMatrix(source, keepsBlocks, width);
+    const StorageType* own = source && !m_format.hasFloatVectors && isFloat(*source->type) && keepsBlocks
+                                 ? m_format.named(source->type->name)
+                                 : nullptr;
+    return own ? *own : *m_format.named("F32");
+}
+
+const StorageType& WrittenTypes::forMatrix(const TensorEntry* source, bool keepsBlocks, std::int64_t width) {
+    if (m_wanted && width % m_wanted->elements == 0) {
+        const bool isUnchanged = !source || (source->type->name == m_wanted->name && keepsBlocks);
+        m_isLossy = m_isLossy || (!isUnchanged && m_wanted->name != "F32");
+        return *m_wanted;
+    }
+    if (m_wanted)
+        m_tooNarrow.insert(source ? source->name : std::string("a matrix"));
+    const StorageType* own = source ? m_format.named(source->type->name) : nullptr;
+    const bool stays = own && (keepsBlocks || (isFloat(*own) && own->name == "F32"));
+    if (stays)
+        return *own;
+    if (own && isFloat(*own)) // a compensation's factors would be rounded
+        return *m_format.named("F32");
+    if (source)
+        m_widened.push_back(source->name);
+    return *m_format.named("F32");
+}
+
+std::vector<std::string> WrittenTypes::warnings() const {
+    std::vector<std::string> warnings;
+    const auto others = [](std::size_t count) {
+        return count > 1 ? fmt::format("; so are {} other tensors", count - 1) : std::string();
+    };
+    if (!m_widened.empty())
+        warnings.push_back(fmt::format("{} is stored as F32, because its cuts do not follow the blocks of its type{}. "
+                                       "--type gives all matrices a smaller type",
+                                       m_widened.front(), others(m_widened.size())));
+    if (!m_tooNarrow.empty())
+        warnings.push_back(fmt::format("{} keeps its type: its rows are not whole blocks of {}{}", *m_tooNarrow.begin(),
+                                       m_wanted->name, others(m_tooNarrow.size())));
+    return warnings;
+}
+
+} // namespace secateur

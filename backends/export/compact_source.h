@@ -1,0 +1,77 @@
+#pragma once
+
+#include "analysis/model/model_card.h"
+#include "backends/formats/gguf.h"
+#include "backends/formats/quants.h"
+#include "backends/formats/tensor_slots.h"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+/// The files from which an export reads.
+class CompactSource {
+public:
+    /// @throws Error if the checkpoint cannot be opened
+    explicit CompactSource(const ModelCard& card);
+
+    const Checkpoint& checkpoint() const { return *m_checkpoint; }
+    const CheckpointDescription& description() const { return m_description; }
+    const TensorSlots& slots() const { return m_slots; }
+    /// The metadata of a GGUF source. @throws std::bad_optional_access for other sources
+    const GgufMetadata& ggufMetadata() const { return m_firstPart.value().metadata; }
+    /// The pattern by which the source names a weight, or by which its architecture would; null if it has none.
+    const TensorPattern* ownPattern(WeightName weight) const;
+    std::string_view prefix() const { return m_names.prefix(); } ///< of the source's tensor names
+
+private:
+    std::unique_ptr<const Checkpoint> m_checkpoint;
+    CheckpointDescription m_description;
+    TensorSlots m_slots;
+    TensorFinder m_names;
+    std::optional<GgufPart> m_firstPart; ///< of a GGUF source
+};
+
+/// Largest allowed difference of logits, relative to the largest logit, of an export whose numbers were rounded to a
+/// smaller type. It only finds weights that are in the wrong place.
+inline constexpr double roundedTolerance = 0.3;
+
+/// Types of a format that an export can write, and those of another format that they replace.
+struct WritableTypes {
+    /// The type of the format with a name; null if there is none.
+    const StorageType* (*named)(std::string_view name);
+    bool hasFloatVectors; ///< whether vectors are always float32 (GGUF)
+};
+const WritableTypes& ggufTypes();
+const WritableTypes& safetensorsTypes();
+
+/// Chooses the types of exported tensors.
+class WrittenTypes {
+public:
+    /// @param wanted the type of all matrices; empty = the type of the source
+    /// @throws UsageError if it is unknown or cannot be written
+    WrittenTypes(const WritableTypes& format, const std::string& wanted);
+
+    /// The arguments are those of TensorConventions::type.
+    const StorageType& choose(const std::vector<std::int64_t>& shape, const TensorEntry* source, bool keepsBlocks,
+                              std::int64_t width);
+    std::string wanted() const { return m_wanted ? std::string(m_wanted->name) : std::string(); }
+    bool isLossy() const { return m_isLossy; } ///< whether a matrix was given a smaller type than its own
+    std::vector<std::string> warnings() const;
+
+private:
+    const StorageType& forMatrix(const TensorEntry* source, bool keepsBlocks, std::int64_t width);
+
+    const WritableTypes& m_format;
+    const StorageType* m_wanted = nullptr;
+    bool m_isLossy = false;
+    std::vector<std::string> m_widened; ///< quantised tensors that are written as float32
+    std::set<std::string> m_tooNarrow;  ///< tensors whose rows are no whole blocks of the wanted type
+};
+
+} // namespace secateur

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "analysis/base/progress.h"
+#include "analysis/export/export_target.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+/// The weight files of an export. What they contain is decided before anything is written.
+class ExportFiles {
+public:
+    virtual ~ExportFiles() = default;
+
+    /// Names of the files, without folders.
+    virtual std::vector<std::string> names() const = 0;
+    virtual std::int64_t bytes() const = 0; ///< total size in bytes
+    /// Writes the files. @param place returns the path to write to for a name in names()
+    /// @throws Error, Cancelled; incomplete files may be left
+    virtual void write(const std::function<std::string(const std::string& name)>& place,
+                       const Progress& progress) const = 0;
+};
+
+/// What an export writes beside its weights.
+struct ExportPlan {
+    const ExportFiles& weights;
+    bool isOneGguf = false;        ///< whether the export is a single GGUF file, not a folder
+    bool copiesCompanions = false; ///< whether the small files beside the source's weights are copied
+    std::map<std::string, std::string> written = {}; ///< small files that replace or join them, by name
+    std::string opened = {};       ///< name of the file that is opened to verify a folder; empty = the folder itself
+    std::vector<std::string> warnings = {};
+    double tolerance = 0; ///< largest allowed difference of logits, relative to the largest logit
+};
+
+/// Largest allowed difference between the logits of an export and those of the masked model, relative to the largest
+/// logit. Both run in float32 and differ only in the order of sums. Such differences are about 1e-6 in small models. In
+/// SmolLM2 they are about 1e-5, because a few large activations amplify them. A wrong head or neuron causes far larger
+/// differences.
+inline constexpr double exportTolerance = 1e-4;
+
+/// Writes an export with the mask and a model card beside it, all files or none: they are written under temporary names,
+/// reopened, compared with the masked model, and renamed.
+/// @throws Error also if the target exists, the disk is full or logits differ; Cancelled
+ExportResult runExport(const ExportTarget& target, const Model& source, const ExportLayout& layout,
+                       const ExportRequest& request, const ExportPlan& plan, const Progress& progress);
+
+} // namespace secateur

@@ -1,0 +1,56 @@
+#include "backends/export/export_writers.h"
+
+#include "analysis/export/bias_room.h"
+#include "backends/export/companion_files.h"
+#include "backends/export/export_files.h"
+#include "backends/export/masked_files.h"
+#include "backends/export/relaid_files.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace secateur {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A config.json that states the biases which the compensation adds; nothing if it adds none.
+std::map<std::string, std::string> changedConfig(const ModelSpec& source, const ModelSpec& exported,
+                                                 const std::string& folder) {
+    const auto adds = [&](bool LayerSpec::*bias) {
+        return std::ranges::any_of(exported.layers, bias) && !std::ranges::any_of(source.layers, bias);
+    };
+    const bool attention = adds(&LayerSpec::outputBias);
+    const bool mlp = adds(&LayerSpec::downBias);
+    if (!attention && !mlp)
+        return {};
+    return {{"config.json", configWithBiases(companionContent(folder, "config.json"), attention, mlp)}};
+}
+
+} // namespace
+
+ExportResult writeMasked(const ExportTarget& target, const Model& source, const ExportRequest& request,
+                         const Progress& progress) {
+    const ModelCard& card = source.card();
+    const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, card.format);
+    const MaskedFiles files(card, layout.spec, request.record.mask);
+    const fs::path opened(card.path);
+    const bool isFolder = fs::is_directory(opened);
+    ExportPlan plan{.weights = files,
+                    .isOneGguf = files.isOneGguf(),
+                    .copiesCompanions = !files.isGguf(),
+                    .opened = isFolder ? "" : opened.filename().string(),
+                    .warnings = files.warnings(),
+                    .tolerance = exportTolerance};
+    if (!files.isGguf())
+        plan.written = changedConfig(source.spec(), layout.spec,
+                                     (isFolder ? opened : fs::absolute(opened).parent_path()).string());
+    return runExport(target, source, layout, request, plan, progress);
+}
+
+ExportLayout maskedLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format) {
+    return {"native", withCompensationBiases(source, mask, format)};
+}
+
+} // namespace secateur
