@@ -67,6 +67,7 @@ struct ExportTarget {
     std::string_view name;    ///< "compact GGUF"
     std::string_view summary; ///< description of the written files
     std::string_view opensIn; ///< programs that open the written files
+    std::string_view format;  ///< id of the written files' format; empty = the source's
     ExportReasons& reasons;
     std::optional<ExportWriter> writer = {}; ///< absent = not available yet
 };

@@ -232,9 +232,13 @@ CommandLine showMaskCommand(const std::string& model, const std::string& maskFil
     return {program, "mask", "show", maskFile, "--model", model};
 }
 
-CommandLine exportCommand(const std::string& model, const std::string& maskFile, std::string_view target,
+CommandLine exportCommand(const std::string& model, const std::string& maskFile, const ExportTarget& target,
                           const std::string& out) {
-    return {program, "export", model, "--mask", maskFile, "--as", std::string(target), "--out", out};
+    CommandLine command{program, "export", model, "--mask", maskFile, "--as", std::string(target.as)};
+    if (target.layout != "native")
+        command.insert(command.end(), {"--layout", std::string(target.layout)});
+    command.insert(command.end(), {"--out", out});
+    return command;
 }
 
 } // namespace secateur

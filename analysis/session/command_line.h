@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/evaluation/evaluation.h"
+#include "analysis/export/export_target.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/metrics/metric.h"
 
@@ -48,9 +49,8 @@ std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProv
 
 CommandLine showMaskCommand(const std::string& model, const std::string& maskFile);
 
-/// The command that exports a model under a mask. @param target id of an export target @param out a .gguf file for a
-/// GGUF in one piece; otherwise a folder
-CommandLine exportCommand(const std::string& model, const std::string& maskFile, std::string_view target,
+/// The command that exports a model under a mask. @param out a .gguf file for a GGUF in one piece; otherwise a folder
+CommandLine exportCommand(const std::string& model, const std::string& maskFile, const ExportTarget& target,
                           const std::string& out);
 
 } // namespace secateur

@@ -130,8 +130,13 @@ private slots:
 
     void masksAndExportsAreNamedByTheirFiles() {
         QCOMPARE(text(showMaskCommand("/m", "/a b.json")), "secateur-cli mask show '/a b.json' --model /m");
-        QCOMPARE(text(exportCommand("/m.gguf", "/k.json", "masked", "out.gguf")),
-                 "secateur-cli export /m.gguf --mask /k.json --as masked --out out.gguf");
+        const auto command = [](std::string_view as, std::string_view layout) {
+            const ExportTarget target{.id = "any", .as = as, .layout = layout, .reasons = maskedReasons};
+            return text(exportCommand("/m.gguf", "/k.json", target, "out.gguf"));
+        };
+        QCOMPARE(command("masked", "native"), "secateur-cli export /m.gguf --mask /k.json --as masked --out out.gguf");
+        QCOMPARE(command("gguf", "deci"),
+                 "secateur-cli export /m.gguf --mask /k.json --as gguf --layout deci --out out.gguf");
     }
 };
 

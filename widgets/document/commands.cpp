@@ -196,12 +196,13 @@ void CommandCopier::copyExport() {
     const ModelCard& card = m_document->session().model;
     static const QRegularExpression part("-\\d{5}-of-\\d{5}\\.gguf$");
     const QString path = QString::fromStdString(card.path);
-    const bool isOneFile = path.endsWith(".gguf") && !path.contains(part);
+    const bool isOneFile =
+        target->format == "gguf" || (target->format.empty() && path.endsWith(".gguf") && !path.contains(part));
     const QString out = fileName(card.name) + '-' + fileName(mask.name) + (isOneFile ? ".gguf" : "");
     findMaskFile({mask.name,
                   *mask.record,
                   [model = modelPath(*m_document), target, out = out.toStdString()](const std::string& file) {
-                      return std::vector<CommandLine>{exportCommand(model, file, target->id, out)};
+                      return std::vector<CommandLine>{exportCommand(model, file, *target, out)};
                   },
                   {}});
 }

@@ -84,6 +84,10 @@ void MaskJobs::saveMask(const QString& path) {
 }
 
 const ExportTarget* MaskJobs::exportTarget() const {
+    if (m_chosenTarget &&
+        firstExportTarget({m_chosenTarget, 1}, m_document->masks()->mask(), m_document->spec(),
+                          m_document->session().model.format))
+        return m_chosenTarget;
     return firstExportTarget(m_document->services().exportTargets, m_document->masks()->mask(), m_document->spec(),
                              m_document->session().model.format);
 }

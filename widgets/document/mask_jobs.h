@@ -27,8 +27,10 @@ public:
     void openMask(const QString& path);
     /// Writes the current mask to a mask file.
     void saveMask(const QString& path);
-    /// The export target that exportModel() uses for the current mask; null if no target can hold the mask.
+    /// The export target that exportModel() uses for the current mask: the chosen one or, if that cannot hold the mask,
+    /// the first that can; null if no target can.
     const ExportTarget* exportTarget() const;
+    void chooseExportTarget(const ExportTarget* target) { m_chosenTarget = target; }
     /// Exports the model under the current mask.
     void exportModel(const QString& path);
     /// Runs a strategy on the chosen text in the background. Its mask replaces the current mask. If the current mask
@@ -47,6 +49,7 @@ private:
                     const PruneResult& result);
 
     Document* m_document;
+    const ExportTarget* m_chosenTarget = nullptr; ///< a row of the table, or null
     std::map<JobRunner::Id, QString> m_exporting; ///< for each job that exports, the path
 };
 

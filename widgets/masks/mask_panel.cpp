@@ -18,6 +18,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
+#include <QRadioButton>
 #include <QScrollArea>
 #include <QStyle>
 #include <QToolButton>
@@ -191,8 +192,11 @@ ExportBox::ExportBox(Document* document, QWidget* parent)
     , m_export(new QPushButton(tr("&Export…"))) {
     m_targets->setSpacing(1);
     for (const ExportTarget& target : document->services().exportTargets) {
-        auto* row = new StillLabel;
+        auto* row = new QRadioButton;
         row->setAccessibleName(tr("Export as %1").arg(exportText(target.name)));
+        row->setText(exportText(target.name));
+        connect(row, &QRadioButton::clicked, this,
+                [document, chosen = &target] { document->maskJobs()->chooseExportTarget(chosen); });
         m_targets->addWidget(row);
     }
     m_legal->setForegroundRole(QPalette::PlaceholderText);
@@ -216,6 +220,10 @@ ExportBox::ExportBox(Document* document, QWidget* parent)
     refresh();
 }
 
+QRadioButton* ExportBox::row(int index) const {
+    return static_cast<QRadioButton*>(m_targets->itemAt(index)->widget());
+}
+
 void ExportBox::refresh() {
     const PruningMask& mask = m_document->masks()->mask();
     const bool isCut = m_document->isOpen() && !mask.keepsAll();
@@ -225,14 +233,17 @@ void ExportBox::refresh() {
     if (!isCut)
         return showNothing();
     const ModelSpec& spec = m_document->spec();
+    const ExportTarget* const chosen = m_document->maskJobs()->exportTarget();
     int index = 0;
     for (const ExportTarget& target : m_document->services().exportTargets) {
         const auto reasons = target.reasons(mask, spec, m_document->session().model.format);
-        auto* row = static_cast<StillLabel*>(m_targets->itemAt(index++)->widget());
-        row->setText((reasons.empty() ? QStringLiteral("✓ ") : QStringLiteral("✗ ")) + exportText(target.name) +
+        QRadioButton* row = this->row(index++);
+        row->setEnabled(reasons.empty() && target.writer);
+        row->setChecked(&target == chosen);
+        row->setText(exportText(target.name) +
                      (reasons.empty() && !target.writer ? tr(" (not available yet)") : QString()));
-        row->setForegroundRole(reasons.empty() ? QPalette::WindowText : QPalette::PlaceholderText);
-        row->setToolTip(reasons.empty() ? tr("Opens in %1").arg(exportText(target.opensIn)) : lines(reasons));
+        row->setToolTip(reasons.empty() ? tr("%1. Opens in %2").arg(exportText(target.summary), exportText(target.opensIn))
+                                        : lines(reasons));
     }
     offerLegalMask();
 }
@@ -241,8 +252,8 @@ void ExportBox::refresh() {
 void ExportBox::showNothing() {
     int index = 0;
     for (const ExportTarget& target : m_document->services().exportTargets) {
-        auto* row = static_cast<StillLabel*>(m_targets->itemAt(index++)->widget());
-        row->setText("  " + exportText(target.name));
+        QRadioButton* row = this->row(index++);
+        row->setText(exportText(target.name));
         row->setToolTip(tr("The mask cuts nothing."));
     }
     m_legal->clear();

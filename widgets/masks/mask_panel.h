@@ -6,6 +6,7 @@ class QComboBox;
 class QLineEdit;
 class QMenu;
 class QPushButton;
+class QRadioButton;
 class QScrollArea;
 class QToolButton;
 class QVBoxLayout;
@@ -54,7 +55,7 @@ private:
     QMenu* m_subtract;
 };
 
-/// Lists the export targets that can hold the current mask, and the reasons why the other targets cannot. Offers the
+/// Lists the export targets. Those that can hold the current mask can be chosen; the others say why not. Offers the
 /// nearest mask that more targets can hold (legalised()).
 class ExportBox : public QWidget {
     Q_OBJECT
@@ -71,6 +72,7 @@ signals:
     void changed();
 
 private:
+    QRadioButton* row(int index) const; ///< of an export target
     void refresh();
     void showNothing();
     void offerLegalMask();

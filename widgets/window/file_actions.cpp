@@ -217,7 +217,9 @@ void FileActions::chooseCommandMask(const QString& name, std::function<void(cons
 }
 
 void FileActions::exportModel() {
-    const bool isFile = m_document->session().model.format == "gguf";
+    const ExportTarget* const target = m_document->maskJobs()->exportTarget();
+    const bool hasOwnFormat = target && !target->format.empty();
+    const bool isFile = (hasOwnFormat ? target->format : m_document->session().model.format) == "gguf";
     const QString name = QString::fromStdString(m_document->session().model.name) + "-" +
                          QString::fromStdString(m_document->masks()->state().edited().name);
     choose(m_window, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Export a checkpoint"),

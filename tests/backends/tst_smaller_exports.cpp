@@ -1,0 +1,179 @@
+// Exports whose tensors become smaller: for random masks of every fixture, each layout that can hold the mask gives the
+// masked model's output when it is read back, in the same structure. The exports check that themselves (runExport());
+// these tests print the largest difference of each layout.
+#ifndef Q_MOC_RUN
+#include "analysis/base/error.h"
+#include "analysis/base/usage_error.h"
+#include "backends/base/mapped_file.h"
+#include "backends/export/export_targets.h"
+#include "backends/formats/gguf.h"
+#include "tests/support/drawn_masks.h"
+#include "tests/support/files.h"
+#include "tests/support/fixture.h"
+#include "tests/support/suite.h"
+#endif
+
+#include <QtTest>
+
+#include <map>
+#include <numeric>
+#include <random>
+
+using namespace secateur;
+using namespace secateur::test;
+
+namespace {
+
+bool isGguf(const ExportTarget& target, const Model& model) {
+    return (target.format.empty() ? model.card().format : std::string(target.format)) == "gguf";
+}
+
+ExportRequest requestFor(const ExportTarget& target, const Model& model, const PruningMask& mask,
+                         const Scratch& scratch) {
+    ExportRequest request;
+    request.record.mask = mask;
+    request.path = scratch.path(isGguf(target, model) ? "out.gguf" : "out").toStdString();
+    return request;
+}
+
+/// Masks of every kind: single units, whole sublayers, bypasses with a factor, the same counts in all layers.
+PruningMask drawnMask(const ModelSpec& spec, unsigned seed) {
+    std::mt19937 random(seed);
+    DrawnMasks masks(spec, seed);
+    PruningMask mask = masks.next(seed % 3 == 0 ? 0.9 : 0.6);
+    if (seed % 3 == 1) { // equal counts
+        PruningMask equal(spec);
+        for (int index = 0; index < spec.layerCount(); ++index) {
+            LayerMask layer = equal.layer(index);
+            const int groups = std::max(spec.layers[static_cast<std::size_t>(index)].kvHeads, 1);
+            const auto perGroup = layer.heads.size() / static_cast<std::size_t>(groups);
+            for (std::size_t head = 0; head < layer.heads.size(); ++head)
+                layer.heads[head] = perGroup < 2 ? head + 1 < layer.heads.size() : head % perGroup != 0;
+            for (std::size_t i = 0; i < layer.neurons.size(); ++i)
+                layer.neurons[i] = i % 4 != seed % 4;
+            equal.setLayer(index, layer);
+        }
+        return equal;
+    }
+    if (seed % 3 == 2 && spec.layerCount() > 1) {
+        const int index = static_cast<int>(random() % static_cast<unsigned>(spec.layerCount()));
+        LayerMask layer = mask.layer(index);
+        if (!layer.heads.empty() && layer.block) {
+            layer.attention = AttentionCut::bypassQk;
+            layer.alpha = 0.75;
+            mask.setLayer(index, layer);
+        }
+    }
+    return mask;
+}
+
+/// A decoder whose GGUF has quantised tensors with whole blocks in each head.
+constexpr const char* quantised = "gqa-q8_0-gguf";
+
+} // namespace
+
+class TestSmallerExports : public QObject {
+    Q_OBJECT
+
+private slots:
+    void everyLayoutReadsBack_data() {
+        QTest::addColumn<QString>("folder");
+        for (const QString& folder : fixtures())
+            QTest::newRow(qPrintable(folder)) << folder;
+    }
+
+    void everyLayoutReadsBack() {
+        QFETCH(QString, folder);
+        const auto model = fixture(folder);
+        int written = 0;
+        for (unsigned seed = 0; seed < 12; ++seed) {
+            const PruningMask mask = drawnMask(model->spec(), seed);
+            for (const ExportTarget& target : exportTargets()) {
+                if (!target.writer ||
+                    !target.reasons(mask, model->spec(), model->card().format).empty())
+                    continue;
+                const Scratch scratch;
+                try {
+                    const ExportResult result =
+                        exportModel(*model, target, requestFor(target, *model, mask, scratch));
+                    double& most = m_most[std::string(target.id)];
+                    most = std::max(most, result.verified.relative());
+                    ++m_count[std::string(target.id)];
+                    ++written;
+                } catch (const Error& error) {
+                    QFAIL(qPrintable(QString("seed %1, %2: %3").arg(seed).arg(target.id.data(), error.what())));
+                }
+            }
+        }
+        qInfo("%d exports", written);
+    }
+
+    void cutUnitsTakeNoRoom() {
+        const auto model = fixture("gqa-f32");
+        PruningMask mask(model->spec());
+        for (int index = 0; index < mask.layerCount(); ++index) {
+            LayerMask layer = mask.layer(index);
+            for (std::size_t i = 0; i < layer.neurons.size(); i += 2)
+                layer.neurons[i] = false;
+            mask.setLayer(index, layer);
+        }
+        const Scratch scratch;
+        const ExportTarget& target = exportTarget("native");
+        exportModel(*model, target, requestFor(target, *model, mask, scratch));
+        const auto exported = openModel(scratch.path("out").toStdString());
+        std::int64_t less = 0;
+        for (const LayerSpec& layer : model->spec().layers)
+            less += std::int64_t{3} * (layer.ffn - layer.ffn / 2) * model->spec().hidden;
+        QCOMPARE(exported->card().parameters, model->card().parameters - less);
+        QCOMPARE(exported->card().dtype, model->card().dtype);
+    }
+
+    void quantisedBlocksStay() {
+        const auto model = fixture(quantised);
+        PruningMask mask(model->spec());
+        LayerMask layer = mask.layer(0);
+        layer.attention = AttentionCut::drop;
+        mask.setLayer(0, layer);
+        const Scratch scratch;
+        const ExportTarget& target = exportTarget("gguf_deci");
+        const ExportResult result = exportModel(*model, target, requestFor(target, *model, mask, scratch));
+        QVERIFY(result.warnings.empty());
+        QCOMPARE(result.verified.relative() < 1e-6, true);
+        const auto part = readGguf(MappedFile::open(result.path));
+        for (const TensorEntry& entry : part.tensors)
+            QVERIFY2(entry.shape.size() < 2 || entry.type->name == "Q8_0", entry.name.c_str());
+    }
+
+    void anotherTypeIsSaid() {
+        const auto model = fixture("gqa-f32-gguf");
+        PruningMask mask(model->spec());
+        LayerMask layer = mask.layer(1);
+        layer.heads[0] = false;
+        mask.setLayer(1, layer);
+        const ExportTarget& target = exportTarget("gguf_deci");
+        for (const char* type : {"F16", "BF16"}) {
+            const Scratch scratch;
+            ExportRequest request = requestFor(target, *model, mask, scratch);
+            request.type = type;
+            const ExportResult result = exportModel(*model, target, request);
+            QVERIFY(result.verified.relative() > 1e-6 && result.verified.relative() < 0.05);
+            QCOMPARE(openModel(result.path)->card().dtype, type);
+        }
+        const Scratch scratch;
+        ExportRequest request = requestFor(target, *model, mask, scratch);
+        request.type = "Q9_9";
+        QVERIFY_THROWS_EXCEPTION(UsageError, exportModel(*model, target, request));
+    }
+
+    void cleanupTestCase() {
+        for (const auto& [id, most] : m_most)
+            qInfo("%s: %d exports, largest difference of logits %.1e", id.c_str(), m_count[id], most);
+    }
+
+private:
+    std::map<std::string, double> m_most;
+    std::map<std::string, int> m_count;
+};
+
+SECATEUR_SUITE(TestSmallerExports)
+#include "tst_smaller_exports.moc"
