@@ -4,9 +4,10 @@
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner_results.h"
 #include "backends/formats/hf_config.h"
+#include "tests/support/engine_case.h"
 #include "tests/support/files.h"
-#include "tests/support/judged_run.h"
 #include "tests/support/suite.h"
+#include "tests/support/zeroed_model.h"
 #endif
 
 #include <QtTest>
@@ -66,6 +67,32 @@ private slots:
         const double error = judged.error("logits", model->runner().lmHead(*plan, last, judged.batch()));
         qInfo("logits %.1e", error);
         QVERIFY(error < tolerance);
+    }
+
+    /// Masks of models with layers that lack sublayers or bypass their queries and keys.
+    void aMaskIsTheModelWithZeroedUnits_data() {
+        QTest::addColumn<QString>("folder");
+        for (const char* folder : {"mistral", "llama", "qwen2", "qwen3", "gemma2", "gemma3", "shapes"})
+            QTest::newRow(folder) << folder;
+    }
+    void aMaskIsTheModelWithZeroedUnits() {
+        QFETCH(QString, folder);
+        const auto model = openModel(modelIn(folder));
+        const Batch batch = JudgedRun(folders().filePath(folder)).batch();
+        const auto streams = [&](const Runner& runner, const PruningMask& mask) {
+            return streamsOf(runner, *runner.plan(mask, ComputeType::float32), batch);
+        };
+        for (const auto& [name, mask] : MaskMaker(model->spec()).several()) {
+            const ZeroedModel zeroed(*model, mask);
+            const auto runner = makeRunner(zeroed, {});
+            const double error =
+                apart(streams(model->runner(), mask), streams(*runner, PruningMask(model->spec())), batch);
+            const double effect =
+                apart(streams(model->runner(), mask), streams(model->runner(), PruningMask(model->spec())), batch);
+            qInfo("%s %.1e, effect of the mask %.1e", name, error, effect);
+            QVERIFY2(error < tolerance, name);
+            QVERIFY2(effect > 0.01, name);
+        }
     }
 
     void noKeyOrTensorIsUnknown() {
@@ -191,6 +218,23 @@ private slots:
             QCOMPARE(refusalOf(config(type)), "config.json: per_layer_config: 1: num_attention_heads: needs head_dim, "
                                               "which the configuration does not state");
         QCOMPARE(refusalOf(config("qwen3")), "config.json: layer 1 has 16 heads, not a multiple of its 32 KV heads");
+    }
+
+    void aFusedTensorOfOpenElmHasTheRowsOfItsLayer() {
+        QFile file(folders().filePath("openelm/model.gguf"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QByteArray bytes = file.readAll();
+        const auto counts = [](std::initializer_list<qint32> values) {
+            QByteArray text;
+            for (const qint32 value : values)
+                text += little(value);
+            return text;
+        };
+        QCOMPARE(bytes.count(counts({2, 1, 3})), 1);
+        const Scratch scratch;
+        const std::string path = scratch.write("model.gguf", bytes.replace(counts({2, 1, 3}), counts({2, 2, 3})));
+        QCOMPARE(scratch.refusal([&] { openModel(path); }),
+                 "model.gguf: blk.1.attn_qkv.weight: has shape [24, 14], but the configuration requires [36, 14]");
     }
 
     void aTensorThatTheConfigurationDoesNotExpectIsNamed() {

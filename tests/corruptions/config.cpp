@@ -171,6 +171,10 @@ Corruptions configCorruptions() {
     with("more KV heads than heads", R"("num_attention_heads":4,"num_key_value_heads":8)",
          "layer 0 has 4 heads, not a multiple of its 8 KV heads");
     addLayerRows(with);
+    row("a skipped MLP that shares its norm", R"({"model_type":"phi","per_layer_config":{"0":{"skip":["mlp"]}}})",
+        "per_layer_config: 0: skip: is not supported in this architecture, whose attention and MLP share a norm");
+    row("settings of layers that no reader knows", R"({"model_type":"gpt2","per_layer_config":{"0":{}}})",
+        "per_layer_config: settings for single layers are not supported");
     addBlockRows(row);
     return rows;
 }
