@@ -8,6 +8,7 @@ too, and are skipped without. The models and expected logits are those of tests/
 """
 
 import copy
+import importlib.util
 import json
 import os
 import pathlib
@@ -181,9 +182,12 @@ class Cache(Checkpoints):
         ids, mask = on_the_left(expected["ids"], expected["lengths"])
         fixed = dict(attention_mask=mask, max_new_tokens=12, min_new_tokens=12, do_sample=False, pad_token_id=0,
                      eos_token_id=None)
-        texts = [model.generate(ids, use_cache=cached, **fixed) for cached in (True, False)]
-        self.assertEqual(texts[0].tolist(), texts[1].tolist())
-        self.assertEqual(texts[0].shape[1], 11 + 12)
+        plain = model.generate(ids, use_cache=False, **fixed)
+        self.assertEqual(plain.shape[1], 11 + 12)
+        for settings in ({"use_cache": True}, {"cache_implementation": "static"}):
+            self.assertEqual(model.generate(ids, **settings, **fixed).tolist(), plain.tolist())
+        beams = [model.generate(ids, use_cache=cached, num_beams=3, **fixed) for cached in (True, False)]
+        self.assertEqual(beams[0].tolist(), beams[1].tolist())
 
 
 class Files(Checkpoints):
@@ -267,6 +271,21 @@ class Training(Checkpoints):
         print(f"    {name} {model.config._attn_implementation}: gradients {worst:.1e}")
         self.assertLess(worst, TOLERANCE)
         self.assertTrue(all(gradient.abs().max() > 0 for gradient in plain.values()))
+
+
+    @unittest.skipUnless(importlib.util.find_spec("peft"), "needs peft")
+    @for_each_model
+    def test_adapters_are_trained(self, name, model, expected):
+        import peft
+        with torch.no_grad():
+            before = model(expected["ids"]).logits
+        targets = ["q_proj", "v_proj", "o_proj", "down_proj"]
+        adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", target_modules=targets, r=2))
+        adapted(input_ids=expected["ids"], labels=expected["ids"]).loss.backward()
+        trained = [parameter for parameter in adapted.parameters() if parameter.grad is not None]
+        self.assertEqual(len(trained), 2 * (1 + 3 + 3 + 4))  # two matrices for each target that a layer has
+        with torch.no_grad():
+            self.assertEqual(apart(adapted(expected["ids"]).logits, before), 0)
 
 
 def fixture_writer():
