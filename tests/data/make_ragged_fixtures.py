@@ -56,7 +56,7 @@ def ragged_cases():
     four = [Cut(heads=[0, 1, 2, 3], skip=("attention",), neurons=11), Cut(heads=[0, 1], bypass=0.75, mlp_bias=True),
             Cut(heads=[1, 2], skip=("mlp",), attention_bias=True), Cut(heads=[0, 2], attention_bias=True, neurons=5,
                                                                         mlp_bias=True)]
-    windows = dict(layer_types=["sliding_attention", "full_attention", "sliding_attention", "full_attention"])
+    windows = dict(layer_types=["sliding_attention", "full_attention", "full_attention", "sliding_attention"])
     capped = dict(attn_logit_softcapping=5.0, final_logit_softcapping=2.0)
     local = {"sliding_attention": {"rope_type": "default", "rope_theta": 10.0},
              "full_attention": {"rope_type": "linear", "rope_theta": 1000.0, "factor": 4.0}}
