@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, sizeof...(Text)> names(Text... texts) {
 
 constexpr auto llamaName = names("llama");
 constexpr auto deciName = names("deci");
+constexpr auto nemotronName = names("nemotron-nas");
+constexpr auto openElmName = names("openelm");
 constexpr auto mistralName = names("mistral");
 constexpr auto qwen2Name = names("qwen2");
 constexpr auto qwen3Name = names("qwen3");
@@ -197,11 +199,21 @@ ArchitectureInfo llama() {
 }
 
 ArchitectureInfo deci() {
-    ArchitectureInfo info =
-        llamaFamily("deci", "DeciLM and Nemotron-NAS: layers of different shapes, GGUF only", llamaDefaults);
+    ArchitectureInfo info = llamaFamily("deci", "DeciLM and Nemotron-NAS: layers of different shapes", llamaDefaults);
+    info.modelTypes = nemotronName;
     info.ggufNames = deciName;
-    info.hfTensors = {};
+    info.configKeys = deciConfigKeys();
+    info.biases = Biases::byKey;
+    info.hfTensors = deciTensors();
     info.ggufPairsRotaryRows = true;
+    return info;
+}
+
+ArchitectureInfo openElm() {
+    ArchitectureInfo info = llamaFamily("openelm", "OpenELM: layers of different shapes, GGUF only", llamaDefaults);
+    info.ggufNames = openElmName;
+    info.hfTensors = {};
+    info.normsHeads = true;
     return info;
 }
 
@@ -353,6 +365,7 @@ const std::vector<ArchitectureInfo>& table() {
                                   phi(),
                                   gpt2(),
                                   deci(),
+                                  openElm(),
                                   bert(),
                                   roberta("roberta", "RoBERTa", robertaName, 50265),
                                   roberta("xlm-roberta", "XLM-RoBERTa", xlmRobertaName, 30522),
@@ -360,11 +373,16 @@ const std::vector<ArchitectureInfo>& table() {
     return rows;
 }
 
-const ArchitectureInfo& find(const std::string& name, Names ArchitectureInfo::*spellings) {
+/// nullptr if no row has this name
+const ArchitectureInfo* search(std::string_view name, Names ArchitectureInfo::*spellings) {
     const auto found = std::ranges::find_if(table(), [&](const ArchitectureInfo& info) {
         return std::ranges::find(info.*spellings, name) != (info.*spellings).end();
     });
-    if (found != table().end())
+    return found != table().end() ? &*found : nullptr;
+}
+
+const ArchitectureInfo& find(const std::string& name, Names ArchitectureInfo::*spellings) {
+    if (const ArchitectureInfo* found = search(name, spellings))
         return *found;
     std::vector<std::string_view> known;
     for (const ArchitectureInfo& info : table())
@@ -380,6 +398,12 @@ std::span<const ArchitectureInfo> allArchitectures() {
 }
 
 const ArchitectureInfo& architectureOfModelType(const std::string& modelType) {
+    constexpr std::string_view own = "secateur_";
+    if (modelType.starts_with(own)) {
+        const std::string name = modelType.substr(own.size());
+        if (const ArchitectureInfo* found = search(name, &ArchitectureInfo::modelTypes))
+            return *found;
+    }
     return find(modelType, &ArchitectureInfo::modelTypes);
 }
 

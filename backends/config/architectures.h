@@ -95,12 +95,13 @@ struct ArchitectureInfo {
     TensorPatterns hfTensors = {};
     std::span<const std::string_view> unused = {}; ///< tensors that are not weights; '*' at an end stands for any text
     bool ggufPairsRotaryRows = false;              ///< whether GGUF stores the rows of a rotary pair together
-    bool ggufAddsOneToNorms = false;  ///< whether GGUF stores norm weights as 1 + w
+    bool ggufAddsOneToNorms = false;               ///< whether GGUF stores norm weights as 1 + w
 };
 
 std::span<const ArchitectureInfo> allArchitectures();
 
-/// The architecture with this model_type. @throws Error that lists the supported architectures
+/// The architecture with this model_type, or with NAME if it is "secateur_NAME": a checkpoint whose layers differ, with
+/// own Python code. @throws Error that lists the supported architectures
 const ArchitectureInfo& architectureOfModelType(const std::string& modelType);
 const ArchitectureInfo& architectureOfGguf(const std::string& name);
 

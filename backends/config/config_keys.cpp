@@ -49,9 +49,10 @@ constexpr KnownKeys commonKeys{commonRead, commonHarmless, commonUnsupported};
 
 // --- decoders with rotary positions ---
 
-constexpr auto rotaryRead = keyNames("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
-                                     "num_key_value_heads", "head_dim", "max_position_embeddings",
-                                     "tie_word_embeddings", "rope_theta", "rope_scaling", "rope_parameters");
+constexpr auto rotaryRead =
+    keyNames("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
+             "head_dim", "max_position_embeddings", "tie_word_embeddings", "rope_theta", "rope_scaling",
+             "rope_parameters", "per_layer_config", "bypass_qk", "attention_output_bias", "mlp_output_bias");
 
 constexpr auto rotaryHarmless = keyNames("attention_dropout", "max_sequence_length");
 
@@ -70,6 +71,7 @@ constexpr std::array rotaryUnsupported{
 constexpr KnownKeys rotaryKeys{rotaryRead, rotaryHarmless, rotaryUnsupported};
 
 constexpr auto llamaRead = keyNames("rms_norm_eps", "hidden_act", "attention_bias", "mlp_bias");
+constexpr auto deciRead = keyNames("rms_norm_eps", "hidden_act", "attention_bias", "mlp_bias", "block_configs");
 constexpr auto mistralRead = keyNames("rms_norm_eps", "hidden_act", "sliding_window");
 constexpr auto qwen2Read =
     keyNames("rms_norm_eps", "hidden_act", "sliding_window", "use_sliding_window", "max_window_layers", "layer_types");
@@ -122,6 +124,31 @@ constexpr auto partialRopeRead =
              "original_max_position_embeddings", "full_attention", "sliding_attention", "partial_rotary_factor");
 constexpr std::array ropeUnsupported{UnsupportedKey{"partial_rotary_factor", "1", onlyWhole}};
 
+constexpr auto layerRead = keyNames("num_attention_heads", "num_key_value_heads", "head_dim", "intermediate_size",
+                                    "skip", "bypass_qk", "attention_output_bias", "mlp_output_bias");
+constexpr auto windowedLayerRead =
+    keyNames("num_attention_heads", "num_key_value_heads", "head_dim", "intermediate_size", "skip", "bypass_qk",
+             "attention_output_bias", "mlp_output_bias", "sliding_window");
+
+constexpr auto blockRead = keyNames("attention", "ffn");
+constexpr std::array blockUnsupported{unlessFalse("parallel_blocks", "blocks beside each other are not supported")};
+constexpr auto blockAttentionRead = keyNames("no_op", "n_heads_in_group", "replace_with_linear");
+constexpr auto blockAttentionHarmless = keyNames("unshifted_sink", "use_prefill_window_in_sink_attention");
+constexpr std::array blockAttentionUnsupported{
+    UnsupportedKey{"window_length", "0", "windows of single layers are not supported"},
+    UnsupportedKey{"num_sink_tokens", "0", "windows with sink tokens are not supported"},
+    unlessFalse("sparsify", "sparse weights are not supported"),
+    unlessFalse("llama4", "the attention of Llama 4 is not supported"),
+    unlessFalse("mamba", "Mamba layers are not supported"),
+};
+constexpr auto blockMlpRead = keyNames("no_op", "ffn_mult");
+constexpr std::array blockMlpUnsupported{
+    unlessFalse("replace_with_linear", "MLPs that are replaced by one matrix are not supported"),
+    unlessFalse("sparsify", "sparse weights are not supported"),
+    unlessFalse("moe", "mixtures of experts are not supported"),
+    UnsupportedKey{"hidden_act", "\"silu\"", "activations of single layers are not supported"},
+};
+
 constexpr auto multimodalRead = keyNames("text_config");
 constexpr auto multimodalHarmless =
     keyNames("vision_config", "mm_tokens_per_image", "boi_token_index", "eoi_token_index", "image_token_index",
@@ -166,6 +193,10 @@ ConfigKeyLists llamaConfigKeys() {
     return {KnownKeys{llamaRead}, rotaryKeys, commonKeys};
 }
 
+ConfigKeyLists deciConfigKeys() {
+    return {KnownKeys{deciRead}, rotaryKeys, commonKeys};
+}
+
 ConfigKeyLists mistralConfigKeys() {
     return {KnownKeys{mistralRead}, rotaryKeys, commonKeys};
 }
@@ -208,6 +239,22 @@ ConfigKeyLists albertConfigKeys() {
 
 KnownKeys rotaryConfigKeys(bool isPartial) {
     return isPartial ? KnownKeys{partialRopeRead} : KnownKeys{ropeRead, {}, ropeUnsupported};
+}
+
+KnownKeys layerConfigKeys(bool hasWindows) {
+    return hasWindows ? KnownKeys{windowedLayerRead} : KnownKeys{layerRead};
+}
+
+KnownKeys blockConfigKeys() {
+    return {blockRead, {}, blockUnsupported};
+}
+
+KnownKeys blockAttentionKeys() {
+    return {blockAttentionRead, blockAttentionHarmless, blockAttentionUnsupported};
+}
+
+KnownKeys blockMlpKeys() {
+    return {blockMlpRead, {}, blockMlpUnsupported};
 }
 
 std::array<KnownKeys, 2> multimodalConfigKeys() {

@@ -27,6 +27,7 @@ using ConfigKeyLists = std::array<KnownKeys, 3>;
 // transformers 5: a key that it ignores is harmless or unknown, even if other programs read it.
 
 ConfigKeyLists llamaConfigKeys();
+ConfigKeyLists deciConfigKeys();
 ConfigKeyLists mistralConfigKeys();
 ConfigKeyLists qwen2ConfigKeys();
 ConfigKeyLists qwen3ConfigKeys();
@@ -41,6 +42,13 @@ ConfigKeyLists albertConfigKeys();
 /// Keys of rope_scaling and rope_parameters, and of the objects for the types of layers in the latter.
 /// @param isPartial whether the architecture may rotate a part of a head
 KnownKeys rotaryConfigKeys(bool isPartial);
+/// Keys of a layer's entry in per_layer_config. @param hasWindows whether layers of the architecture may have a sliding
+/// window
+KnownKeys layerConfigKeys(bool hasWindows);
+// Keys of an element of block_configs (DeciLM), and of the objects `attention` and `ffn` in it.
+KnownKeys blockConfigKeys();
+KnownKeys blockAttentionKeys();
+KnownKeys blockMlpKeys();
 /// Keys beside text_config in a multimodal checkpoint.
 std::array<KnownKeys, 2> multimodalConfigKeys();
 

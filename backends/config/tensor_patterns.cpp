@@ -31,6 +31,15 @@ constexpr std::array llamaNorms{
     TensorPattern{WeightName::mlpNorm, "{prefix}layers.{layer}.post_attention_layernorm.weight"},
 };
 
+// A layer of DeciLM has either an output projection or, instead of all projections, one matrix.
+constexpr std::array deciNames{
+    TensorPattern{WeightName::mlpNorm, "{prefix}layers.{layer}.post_attention_layernorm.weight"},
+    TensorPattern{WeightName::output, "{prefix}layers.{layer}.self_attn.o_proj.weight"},
+    TensorPattern{WeightName::output, "{prefix}layers.{layer}.self_attn.linear_attn.weight"},
+    TensorPattern{WeightName::outputBias, "{prefix}layers.{layer}.self_attn.o_proj.bias"},
+    TensorPattern{WeightName::outputBias, "{prefix}layers.{layer}.self_attn.linear_attn.bias"},
+};
+
 // In Gemma, post_attention_layernorm normalises the attention update. In Llama, the norm with this name precedes the
 // MLP.
 constexpr std::array gemmaNorms{
@@ -207,6 +216,10 @@ constexpr std::array ggufPatterns{
 
 TensorPatterns llamaTensors() {
     return {llamaNorms, llamaPatterns};
+}
+
+TensorPatterns deciTensors() {
+    return {deciNames, llamaPatterns};
 }
 
 TensorPatterns gemmaTensors() {

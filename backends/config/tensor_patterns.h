@@ -7,6 +7,7 @@ namespace secateur {
 // Names of tensors in each file format ("Tensor names" in resources/manual/architecture.md).
 
 TensorPatterns llamaTensors();
+TensorPatterns deciTensors();
 TensorPatterns gemmaTensors();
 TensorPatterns phiTensors();
 TensorPatterns gpt2Tensors();

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -62,6 +63,42 @@ void checkRotary(const JsonObject& config, const KnownKeys& known, const std::st
     }
 }
 
+/// The same for the entries of per_layer_config. A key that is read for all layers only is not supported in an entry.
+void checkLayerConfig(const JsonObject& config, const ArchitectureInfo& architecture, const std::string& place,
+                      std::vector<std::string>& unknown) {
+    const JsonObject entries = *config.object("per_layer_config");
+    const KnownKeys known = layerConfigKeys(architecture.windows != Windows::none);
+    for (const std::string& layer : entries.keys()) {
+        if (!entries.isObject(layer))
+            continue; // refused by the reader
+        const JsonObject settings = *entries.object(layer);
+        for (const std::string& key : settings.keys()) {
+            if (!contains(known.read, key) && isRead(architecture.configKeys, key))
+                settings.refuse(key, "is not supported for a single layer");
+        }
+        checkKeys(settings, {&known, 1}, place + "per_layer_config." + layer + ".", unknown);
+    }
+}
+
+/// The same for the elements of block_configs and the objects in them. A key that is unknown in many elements is named
+/// once.
+void checkBlockConfigs(const JsonObject& config, const std::string& place, std::vector<std::string>& unknown) {
+    std::vector<std::string> found;
+    const KnownKeys known = blockConfigKeys();
+    const std::array parts{std::pair("attention", blockAttentionKeys()), std::pair("ffn", blockMlpKeys())};
+    const std::vector<JsonObject> blocks = config.objects("block_configs").value_or(std::vector<JsonObject>());
+    for (const JsonObject& block : blocks) {
+        checkKeys(block, {&known, 1}, place + "block_configs.", found);
+        for (const auto& [name, keys] : parts) {
+            if (block.isObject(name))
+                checkKeys(*block.object(name), {&keys, 1}, fmt::format("{}block_configs.{}.", place, name), found);
+        }
+    }
+    std::ranges::sort(found);
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    unknown.insert(unknown.end(), found.begin(), found.end());
+}
+
 std::vector<std::string> warningsOf(std::vector<std::string> unknown, std::string_view where) {
     if (unknown.empty())
         return {};
@@ -96,6 +133,10 @@ CheckedConfig checkedConfig(const JsonObject& file, const ArchitectureInfo& arch
         checkRotary(config, rotary, "rope_scaling", place, unknown);
         checkRotary(config, rotary, "rope_parameters", place, unknown);
     }
+    if (isRead(lists, "per_layer_config") && config.isSet("per_layer_config"))
+        checkLayerConfig(config, architecture, place, unknown);
+    if (isRead(lists, "block_configs") && config.isSet("block_configs"))
+        checkBlockConfigs(config, place, unknown);
     return {config.filtered([&](const std::string& key) { return isRead(lists, key); }),
             warningsOf(std::move(unknown), "config.json")};
 }

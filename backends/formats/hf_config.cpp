@@ -5,17 +5,16 @@
 #include "backends/config/architectures.h"
 #include "backends/formats/config_check.h"
 #include "backends/formats/hub_cache.h"
+#include "backends/formats/layer_config.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <set>
 #include <utility>
 
 namespace secateur {
@@ -193,33 +192,6 @@ std::vector<bool> windowed(const JsonObject& config, const ArchitectureInfo& arc
     return local;
 }
 
-/// Removes heads from `layers` that transformers 4 had pruned from the weights. The value of the key is {"0": [1, 5]}:
-/// heads by index of the stored layer.
-void takeOutPrunedHeads(const JsonObject& config, std::vector<LayerSpec>& layers) {
-    const auto pruned = config.object("pruned_heads");
-    if (!pruned)
-        return;
-    for (const std::string& key : pruned->keys()) {
-        int layer = -1;
-        const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), layer);
-        if (failure != std::errc() || end != key.data() + key.size() || layer < 0 ||
-            layer >= static_cast<int>(layers.size()))
-            pruned->refuse(key, "is not the index of a layer");
-        const auto list = pruned->sizes(key).value_or(std::vector<std::int64_t>());
-        const std::set<std::int64_t> heads(list.begin(), list.end());
-        for (std::size_t i = 0; i < layers.size(); ++i) {
-            LayerSpec& spec = layers[i];
-            if ((spec.stored < 0 ? static_cast<int>(i) : spec.stored) != layer)
-                continue;
-            if (!heads.empty() && *heads.rbegin() >= spec.heads)
-                pruned->refuse(key,
-                               fmt::format("names head {}, but the layer has {} heads", *heads.rbegin(), spec.heads));
-            spec.heads -= static_cast<int>(heads.size());
-            spec.kvHeads = spec.heads;
-        }
-    }
-}
-
 /// Repeats the layers as ALBERT does. Each application of a layer group runs all layers of the group.
 void shareLayers(const JsonObject& config, std::vector<LayerSpec>& layers) {
     const int inner = widthAt(config, "inner_group_num", 1);
@@ -241,6 +213,13 @@ void shareLayers(const JsonObject& config, std::vector<LayerSpec>& layers) {
     layers = std::move(all);
 }
 
+/// Sets what depends on a layer's head size and on whether it has a sliding window.
+void readPositions(const JsonObject& config, const ArchitectureInfo& architecture, bool isLocal, LayerSpec& layer) {
+    layer.window = isLocal ? layer.window : 0;
+    layer.rotary = readRotary(config, architecture, layer.headDim, isLocal ? slidingAttention : fullAttention);
+    layer.scoreScale = scoreScale(config, architecture, layer.headDim);
+}
+
 std::vector<LayerSpec> readLayers(const JsonObject& config, const ArchitectureInfo& architecture, int hidden) {
     const ConfigDefaults& defaults = architecture.defaults;
     LayerSpec layer;
@@ -249,26 +228,25 @@ std::vector<LayerSpec> readLayers(const JsonObject& config, const ArchitectureIn
     layer.headDim = headDim(config, architecture, hidden, layer.heads);
     layer.ffn = widthAt(config, architecture.keys.ffn, defaults.ffn > 0 ? defaults.ffn : 4 * hidden);
     layer.normsHeads = architecture.normsHeads;
-    layer.scoreScale = scoreScale(config, architecture, layer.headDim);
     readBiases(config, architecture, layer);
 
     const std::string layersKey(architecture.keys.layers);
     const auto count = static_cast<std::size_t>(config.integer(layersKey, 1, mostLayers).value_or(defaults.layers));
     const int window = config.has("sliding_window") ? countAt(config, "sliding_window", 0) : defaults.window;
-    const bool byLayer = config.flag("scale_attn_by_inverse_layer_idx").value_or(false); // GPT-2
-    const RotarySpec everywhere = readRotary(config, architecture, layer.headDim, fullAttention);
-    const RotarySpec inWindows = readRotary(config, architecture, layer.headDim, slidingAttention);
     const std::vector<bool> local = windowed(config, architecture, count);
+    layer.window = window;
     std::vector<LayerSpec> layers(count, layer);
-    for (std::size_t i = 0; i < count; ++i) {
-        layers[i].window = local[i] ? window : 0;
-        layers[i].rotary = local[i] ? inWindows : everywhere;
-        if (byLayer)
+    readBlockConfigs(config, hidden, layers);
+    readLayerConfig(config, architecture, layers);
+    for (std::size_t i = 0; i < count; ++i)
+        readPositions(config, architecture, local[i], layers[i]);
+    if (config.flag("scale_attn_by_inverse_layer_idx").value_or(false)) { // GPT-2
+        for (std::size_t i = 0; i < count; ++i)
             layers[i].scoreScale /= static_cast<double>(i + 1);
     }
     if (defaults.embeddingWidth > 0)
         shareLayers(config, layers);
-    takeOutPrunedHeads(config, layers);
+    readPrunedHeads(config, layers);
     return layers;
 }
 

@@ -49,18 +49,25 @@ void addModelTypes() {
             QTest::newRow(std::string(type).c_str()) << QString::fromUtf8(type.data(), std::ssize(type));
 }
 
+/// An element of DeciLM's block_configs.
+const json smallBlock{{"attention", {{"n_heads_in_group", 2}}}, {"ffn", {{"no_op", true}}}};
+
 /// Values for keys that are read; at least one of them must change the model.
 const std::map<std::string, std::vector<json>> otherValues{
     {"attention_bias", {true}},
+    {"attention_output_bias", {true, false}},
     {"attn_logit_softcapping", {7.5}},
+    {"block_configs", {json::array({smallBlock, smallBlock, smallBlock, smallBlock})}},
     {"embedding_size", {96}},
     {"final_logit_softcapping", {7.5}},
     {"id2label", {{{"0", "a"}, {"1", "b"}, {"2", "c"}}}},
     {"layer_types", {json::array({"full_attention", "sliding_attention", "full_attention", "full_attention"})}},
     {"max_window_layers", {1}},
     {"mlp_bias", {true}},
+    {"mlp_output_bias", {true, false}},
     {"num_labels", {5}},
     {"pad_token_id", {9}},
+    {"per_layer_config", {{{"1", {{"intermediate_size", 8}}}}}},
     {"pruned_heads", {{{"0", {1}}}}},
     {"rope_parameters", {{{"rope_theta", 77.0}}, {{"full_attention", {{"rope_theta", 77.0}}}}}},
     {"rope_scaling", {{{"rope_type", "linear"}, {"factor", 3.0}}}},
@@ -164,6 +171,8 @@ private slots:
             "attn_logit_softcapping");
         row("in text_config", R"({"model_type":"gemma3","text_config":{"altup_size":2}})", "text_config.altup_size");
         row("beside text_config", R"({"model_type":"gemma3","audio_config":{},"text_config":{}})", "audio_config");
+        row("in a layer", R"({"model_type":"llama","per_layer_config":{"3":{"rope_gain":2}}})",
+            "per_layer_config.3.rope_gain");
         row("in rope_scaling", R"({"model_type":"llama","rope_scaling":{"type":"default","mrope_section":[2]}})",
             "rope_scaling.mrope_section");
         row("in rope_parameters", R"({"model_type":"llama","rope_parameters":{"rope_theta":1e4,"beta_fast":32}})",

@@ -323,7 +323,7 @@ private slots:
         row("unknown architecture", {{"model_type", "qwen9"}},
             "config.json: has the unknown architecture \"qwen9\". Supported architectures: llama, mistral, qwen2, "
             "qwen3, gemma2, "
-            "gemma3_text, gemma3, phi, gpt2, bert, roberta, xlm-roberta, albert");
+            "gemma3_text, gemma3, phi, gpt2, nemotron-nas, bert, roberta, xlm-roberta, albert");
         row("no architecture", {{"model_type", absent}},
             "config.json: model_type: is missing; it names the architecture");
         row("text for a number", {{"hidden_size", "many"}},
@@ -379,7 +379,7 @@ private slots:
         row("unknown architecture", "general.architecture" + text + "llama", "general.architecture" + text + "lhama",
             "has the unknown architecture \"lhama\". Supported architectures: llama, qwen2, qwen3, gemma2, gemma3, "
             "phi2, gpt2, "
-            "deci, "
+            "deci, openelm, "
             "bert");
         row("no architecture", "general.architecture", "general.architektur_",
             "general.architecture: is missing; it names the architecture");

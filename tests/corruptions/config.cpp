@@ -3,12 +3,113 @@
 
 #include <QDir>
 
+#include <functional>
+#include <string>
+
 namespace secateur::test {
 
 namespace {
 
 QString said(const Scratch& folder) {
     return folder.refusal([&] { describeHf(folder.path().toStdString(), folder.path("config.json").toStdString()); });
+}
+
+using AddRow = std::function<void(const char*, const QByteArray&, const char*)>;
+
+/// Rows for settings of single layers. @param with adds a row for a Llama configuration with an additional member
+void addLayerRows(const AddRow& with) {
+    const auto layer = [&](const char* name, const QByteArray& settings, const std::string& sentence) {
+        with(name, R"("num_hidden_layers":2,"head_dim":8,"per_layer_config":{"1":)" + settings + "}",
+             ("per_layer_config: 1: " + sentence).c_str());
+    };
+    with("layers as a list", R"("per_layer_config":[{"skip":[]}])",
+         "per_layer_config: expected an object, found [{\"skip\":[]}]");
+    with("a layer beyond the last", R"("num_hidden_layers":2,"per_layer_config":{"2":{}})",
+         "per_layer_config: 2: is not the index of a layer");
+    with("layer -1", R"("per_layer_config":{"-1":{}})", "per_layer_config: -1: is not the index of a layer");
+    with("a layer by name", R"("per_layer_config":{"one":{}})", "per_layer_config: one: is not the index of a layer");
+    with("a layer without index", R"("per_layer_config":{"":{}})", "per_layer_config: : is not the index of a layer");
+    with("layer 2^64", R"("per_layer_config":{"18446744073709551617":{}})",
+         "per_layer_config: 18446744073709551617: is not the index of a layer");
+    with("a layer twice", R"("per_layer_config":{"01":{},"1":{}})",
+         "per_layer_config: 1: names the same layer as an earlier key");
+    with("a layer that is null", R"("per_layer_config":{"1":null})",
+         "per_layer_config: 1: expected an object, found null");
+    with("a layer that is a list", R"("per_layer_config":{"1":[]})",
+         "per_layer_config: 1: expected an object, found []");
+    layer("no heads", R"({"num_attention_heads":0})",
+          "num_attention_heads: expected a whole number from 1 to 16777216, found 0");
+    layer("half a head", R"({"num_attention_heads":1.5})",
+          "num_attention_heads: expected a whole number from 1 to 16777216, found 1.5");
+    layer("a negative width of a layer", R"({"intermediate_size":-1})",
+          "intermediate_size: expected a whole number from 1 to 16777216, found -1");
+    layer("text for a head size", R"({"head_dim":"8"})",
+          "head_dim: expected a whole number from 1 to 16777216, found \"8\"");
+    layer("a skip that is text", R"({"skip":"mlp"})", "skip: expected a list of texts, found \"mlp\"");
+    layer("an unknown sublayer", R"({"skip":["attention","norm"]})",
+          "skip: the sublayer \"norm\" is unknown; known are attention, mlp");
+    layer("a bypass of no attention", R"({"skip":["attention"],"bypass_qk":1})",
+          "bypass_qk: the layer has no attention (skip)");
+    layer("a bypass that is true", R"({"bypass_qk":true})", "bypass_qk: expected a number, found true");
+    layer("a bypass by 0", R"({"bypass_qk":0})", "bypass_qk: expected a number above 0, found 0");
+    layer("a bypass below 0", R"({"bypass_qk":-0.5})", "bypass_qk: expected a number above 0, found -0.5");
+    layer("a number for a flag", R"({"attention_output_bias":1})",
+          "attention_output_bias: expected true or false, found 1");
+    layer("a width that holds for all layers", R"({"hidden_size":64})",
+          "hidden_size: is not supported for a single layer");
+    with("uneven groups of a layer",
+         R"("num_attention_heads":4,"head_dim":8,"per_layer_config":{"1":{"num_attention_heads":3}})",
+         "layer 1 has 3 heads, not a multiple of its 4 KV heads");
+    with("heads without a head size", R"("per_layer_config":{"1":{"num_attention_heads":16}})",
+         "per_layer_config: 1: num_attention_heads: needs head_dim, which the configuration does not state");
+    with("an odd head size", R"("per_layer_config":{"1":{"head_dim":7}})",
+         "layer 1 has 7 rotary dimensions, an odd number");
+}
+
+/// Rows for DeciLM's list of blocks.
+void addBlockRows(const AddRow& row) {
+    const auto blocks = [&](const char* name, const QByteArray& list, const char* sentence) {
+        row(name,
+            R"({"model_type":"nemotron-nas","num_hidden_layers":1,"num_attention_heads":4,"hidden_size":64,)"
+            R"("block_configs":)" +
+                list + "}",
+            sentence);
+    };
+    const auto attention = [&](const char* name, const QByteArray& member, const std::string& sentence) {
+        blocks(name, R"([{"attention":{)" + member + R"(},"ffn":{"no_op":true}}])",
+               ("block_configs[0]: attention: " + sentence).c_str());
+    };
+    const auto mlp = [&](const char* name, const QByteArray& member, const std::string& sentence) {
+        blocks(name, R"([{"attention":{"no_op":true},"ffn":{)" + member + "}}]",
+               ("block_configs[0]: ffn: " + sentence).c_str());
+    };
+    blocks("blocks as an object", "{}", "block_configs: expected a list of objects, found {}");
+    blocks("a block that is null", "[null]", "block_configs: expected a list of objects, found [null]");
+    blocks("too few blocks", "[]", "block_configs: expected 1 objects, one per layer, found 0");
+    blocks("a block without attention", R"([{"ffn":{"no_op":true}}])", "block_configs[0]: attention: is missing");
+    blocks("a block without an MLP", R"([{"attention":{"no_op":true}}])", "block_configs[0]: ffn: is missing");
+    blocks("attention that is a list", R"([{"attention":[],"ffn":{}}])",
+           "block_configs[0]: attention: expected an object, found []");
+    attention("no group size", R"("no_op":false)", "n_heads_in_group: is missing");
+    attention("a group of 0", R"("n_heads_in_group":0)",
+              "n_heads_in_group: expected a whole number from 1 to 16777216, found 0");
+    attention("groups that do not divide the heads", R"("n_heads_in_group":3)",
+              "n_heads_in_group: 4 heads cannot form groups of 3");
+    attention("text for no_op", R"("no_op":"yes")", "no_op: expected true or false, found \"yes\"");
+    attention("a matrix for no attention", R"("no_op":true,"replace_with_linear":true)",
+              "replace_with_linear: the layer has no attention (no_op)");
+    attention("a window of one layer", R"("n_heads_in_group":1,"window_length":8)",
+              "window_length: windows of single layers are not supported");
+    mlp("no multiple", R"("no_op":false)", "ffn_mult: is missing");
+    mlp("a multiple of 0", R"("ffn_mult":0)",
+        "ffn_mult: 0 times 2/3 of the hidden size 64 is not a width from 1 to 16777216");
+    mlp("a negative multiple", R"("ffn_mult":-3)",
+        "ffn_mult: -3 times 2/3 of the hidden size 64 is not a width from 1 to 16777216");
+    mlp("a huge multiple", R"("ffn_mult":1e300)",
+        "ffn_mult: 1e+300 times 2/3 of the hidden size 64 is not a width from 1 to 16777216");
+    mlp("an MLP that is a matrix", R"("replace_with_linear":true)",
+        "replace_with_linear: MLPs that are replaced by one matrix are not supported");
+    mlp("experts", R"("ffn_mult":1,"moe":{"num_experts":2})", "moe: mixtures of experts are not supported");
 }
 
 } // namespace
@@ -69,6 +170,12 @@ Corruptions configCorruptions() {
     with("text for scaling", R"("rope_scaling":"linear")", "rope_scaling: expected an object, found \"linear\"");
     with("more KV heads than heads", R"("num_attention_heads":4,"num_key_value_heads":8)",
          "layer 0 has 4 heads, not a multiple of its 8 KV heads");
+    addLayerRows(with);
+    row("a skipped MLP that shares its norm", R"({"model_type":"phi","per_layer_config":{"0":{"skip":["mlp"]}}})",
+        "per_layer_config: 0: skip: is not supported in this architecture, whose attention and MLP share a norm");
+    row("settings of layers that no reader knows", R"({"model_type":"gpt2","per_layer_config":{"0":{}}})",
+        "per_layer_config: settings for single layers are not supported");
+    addBlockRows(row);
     return rows;
 }
 
