@@ -5,12 +5,14 @@
 #include "analysis/base/text.h"
 #include "analysis/export/bias_room.h"
 #include "analysis/export/export_card.h"
+#include "analysis/export/onnx_reasons.h"
 #include "analysis/running/runner.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/file_output.h"
 #include "backends/engine/open_model.h"
 #include "backends/export/companion_files.h"
 #include "backends/export/masked_files.h"
+#include "backends/export/onnx_export.h"
 #include "backends/export/relaid_files.h"
 #include "backends/session/compensation_link.h"
 #include "backends/session/mask_compensation.h"
@@ -67,6 +69,12 @@ constexpr std::array targets{
                  .summary = "a smaller checkpoint, whose layers are padded with zeros to the widest one",
                  .opensIn = "all programs that open the source",
                  .reasons = paddedReasons},
+    ExportTarget{.id = "onnx",
+                 .name = "ONNX",
+                 .summary = "a smaller encoder as a folder with model.onnx; not read back by Secateur",
+                 .opensIn = "ONNX Runtime and other programs that read ONNX of opset 17",
+                 .reasons = onnxReasons,
+                 .writer = ExportWriter{writeOnnx, onnxLayout, false}},
 };
 
 } // namespace
