@@ -110,6 +110,8 @@ private slots:
         for (const ExportTarget& target : exportTargets()) {
             const Scratch scratch;
             const ExportRequest request{oneHeadCut(*model), scratch.path("out").toStdString()};
+            if (target.writer && !target.writer->isReadBack)
+                continue; // a suite of its own compares such files
             if (!target.writer) {
                 QVERIFY(refusal([&] { exportModel(*model, target, request); }).startsWith("cannot be exported as"));
                 continue;

@@ -217,6 +217,7 @@ def main():
     parser.add_argument("--engine", type=pathlib.Path)
     arguments = parser.parse_args()
     transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     onnxruntime.set_default_logger_severity(3)
     passed = [judge_model(arguments.cli, folder, arguments.masks, arguments.seed) for folder in arguments.models]
     if arguments.engine:
