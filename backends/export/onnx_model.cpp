@@ -115,7 +115,7 @@ private:
     }
 
     /// Rows of the position embedding. RoBERTa counts tokens only, and padding has the row before the first position,
-    /// so that padding on the left is the same as padding on the right. BERT counts all positions.
+    /// so that padding on the left does not move them. BERT counts all positions.
     std::string positionIndices() {
         if (m_spec.firstPosition == 0) {
             const std::string shape = add("embedding.shape", "Shape", {"input_ids"});

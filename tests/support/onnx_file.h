@@ -253,8 +253,8 @@ inline at::Tensor resultOf(const Node& node, const std::vector<at::Tensor>& in) 
     throw std::runtime_error("unknown operation " + operation);
 }
 
-/// The outputs of a graph. @param values the inputs
-inline std::map<std::string, at::Tensor> run(const File& file, std::map<std::string, at::Tensor> values) {
+/// The results of all nodes. @param values the inputs
+inline std::map<std::string, at::Tensor> resultsOf(const File& file, std::map<std::string, at::Tensor> values) {
     values.insert(file.tensors.begin(), file.tensors.end());
     for (const Node& node : file.nodes) {
         std::vector<at::Tensor> inputs;
@@ -262,9 +262,15 @@ inline std::map<std::string, at::Tensor> run(const File& file, std::map<std::str
             inputs.push_back(values.at(input));
         values[node.output] = resultOf(node, inputs);
     }
+    return values;
+}
+
+/// The outputs of a graph.
+inline std::map<std::string, at::Tensor> run(const File& file, const std::map<std::string, at::Tensor>& inputs) {
+    const std::map<std::string, at::Tensor> results = resultsOf(file, inputs);
     std::map<std::string, at::Tensor> outputs;
     for (const Value& output : file.outputs)
-        outputs[output.name] = values.at(output.name);
+        outputs[output.name] = results.at(output.name);
     return outputs;
 }
 
