@@ -66,11 +66,16 @@ std::string provenanceText(const MaskRecord& record) {
     return text.empty() ? "The mask does not state how it was made.\n" : text;
 }
 
-std::string_view contentsText(const PruningMask& mask) {
-    if (!mask.isCompensated())
-        return "names, shapes and types are the source's";
-    return "the compensation of the mask is in the output and down projections and their biases, which are float32 "
-           "where their type would round it. All other names, shapes and types are the source's";
+std::string contentsText(const ExportFacts& facts) {
+    if (!facts.contents.empty())
+        return std::string(facts.contents);
+    const std::string_view types =
+        facts.record.mask.isCompensated()
+            ? "the compensation of the mask is in the output and down projections and their biases, which are float32 "
+              "where their type would round it. All other names, shapes and types are the source's"
+            : "names, shapes and types are the source's";
+    return fmt::format("Cut weights are 0; {}, so it opens in the same programs, and is neither smaller nor faster",
+                       types);
 }
 
 /// Length of the YAML metadata block at the beginning of a text, between two lines of dashes; 0 if there is none.
@@ -88,6 +93,8 @@ std::size_t metadataLength(std::string_view text) {
 } // namespace
 
 std::string sentence(const LogitDifference& verified) {
+    if (verified.tokens == 0)
+        return "Not verified: Secateur writes this format, but does not read it";
     return fmt::format("Verified: logits match the masked model (max. difference {} of {} on {} tokens)",
                        significant(verified.most), significant(verified.scale), verified.tokens);
 }
@@ -145,18 +152,17 @@ std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     std::string card(sourceCard.substr(0, metadata));
     card +=
         fmt::format("# {0}, pruned\n\n"
-                    "{0} as a {1} {2}{3} on {4}. Cut weights are 0; {9}, so it opens in the same programs, and is "
-                    "neither smaller nor faster.\n\n"
+                    "{0} as a {1} {2}{3} on {4}. {9}.\n\n"
                     "- source: {5}, {6}\n- fingerprint of the source: {7}\n- mask: {8}\n",
                     markdownLine(facts.source.name), facts.target, exportCardMark, facts.version, utcNow(),
                     facts.source.spec.architecture, facts.source.spec.structure(), facts.source.fingerprint,
-                    markdownLine(facts.maskFile), contentsText(facts.record.mask));
+                    markdownLine(facts.maskFile), contentsText(facts));
     card += "\n## What was cut\n\n" + cutTable(facts.record.mask);
     card += "\n## How\n\n" + provenanceText(facts.record);
     card += "\n## Measured\n\n";
     for (const std::string& line : facts.measured)
         card += "- " + markdownLine(line) + "\n";
-    card += "- " + sentence(facts.verified) + ", in float32\n";
+    card += "- " + sentence(facts.verified) + (facts.verified.tokens > 0 ? ", in float32\n" : "\n");
     const std::string_view rest = sourceCard.substr(metadata);
     if (rest.find_first_not_of(" \t\r\n") != std::string_view::npos)
         card += "\n---\n\n" + std::string(rest.substr(rest.find_first_not_of("\r\n")));

@@ -18,12 +18,13 @@ namespace secateur {
 struct LogitDifference {
     double most = 0;  ///< largest absolute difference; infinite if a value is NaN
     double scale = 0; ///< largest absolute logit of the first model
-    int tokens = 0;   ///< number of tokens that were compared
+    int tokens = 0;   ///< number of tokens that were compared; 0 = the export was not reopened
     int layer = -1;   ///< first layer of the second model after which the residual streams differ; -1 = none
     double relative() const { return scale > 0 ? most / scale : most; }
 };
 
-/// "Verified: logits match the masked model (max. difference 0.00 of 40.0 on 256 tokens)"
+/// "Verified: logits match the masked model (max. difference 0.00 of 40.0 on 256 tokens)", or that the export was not
+/// verified
 std::string sentence(const LogitDifference& verified);
 
 /// Tokens that any model of this spec can run: four rows of up to 64 positions, drawn uniformly from the vocabulary
@@ -47,6 +48,8 @@ struct ExportFacts {
     std::vector<std::string> measured; ///< sentences on the quality of the masked model; may be empty
     std::string_view maskFile;         ///< name of the mask file next to the checkpoint
     std::string_view version;          ///< version of Secateur
+    /// A sentence, without its full stop, on the content of the files; empty for a masked export.
+    std::string_view contents = {};
 };
 
 /// The model card in Markdown.

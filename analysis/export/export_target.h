@@ -45,13 +45,15 @@ struct ExportResult {
 
 struct ExportTarget;
 
-/// The functions of a target. Both are required, because every checkpoint is reopened and compared with the source.
+/// The functions of a target. Both are required, because every checkpoint that Secateur reads is reopened and compared
+/// with the source.
 struct ExportWriter {
     /// Writes the checkpoint. Writes all files or none. @throws Error; Cancelled
     ExportResult (&write)(const ExportTarget& target, const Model& source, const ExportRequest& request,
                           const Progress& progress);
     /// The layout that write() gives a checkpoint. @param format id of the source's format
     ExportLayout (&layoutOf)(const ModelSpec& source, const PruningMask& mask, std::string_view format);
+    bool isReadBack = true; ///< false = Secateur does not read the format, and the export is not verified
 };
 
 /// Returns the reasons, as sentences, why a model under a mask cannot be exported to a target. Empty = it can be

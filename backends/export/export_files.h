@@ -33,6 +33,7 @@ struct ExportPlan {
     std::map<std::string, std::string> written = {}; ///< small files that replace or join them, by name
     std::string opened = {};       ///< name of the file that is opened to verify a folder; empty = the folder itself
     std::vector<std::string> warnings = {};
+    std::string contents = {}; ///< ExportFacts::contents
     double tolerance = 0; ///< largest allowed difference of logits, relative to the largest logit
 };
 

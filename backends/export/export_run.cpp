@@ -239,6 +239,8 @@ private:
     }
 
     void verify(const std::string& written) {
+        if (!m_target.writer->isReadBack)
+            return;
         const auto begin = std::chrono::steady_clock::now();
         const Progress progress = m_progress.part(0.5, 1);
         const OpenOptions options{.memoryBudget = leastMemory};
@@ -254,8 +256,11 @@ private:
         m_result.verifySeconds = secondsSince(begin);
         if (!(m_result.verified.relative() <= m_plan.tolerance))
             throw Error(fmt::format("reads back with logits that differ from the masked model's by {} (largest logit "
-                                    "{}); nothing was written",
-                                    significant(m_result.verified.most), significant(m_result.verified.scale)),
+                                    "{}{}); nothing was written",
+                                    significant(m_result.verified.most), significant(m_result.verified.scale),
+                                    m_result.verified.layer < 0 ? ""
+                                                                : fmt::format("; first in layer {}",
+                                                                              m_result.verified.layer)),
                         m_request.path, "Infinite and NaN weights cannot be cut by zeros");
         progress.report(1, "exported");
     }
@@ -279,8 +284,14 @@ private:
     }
 
     std::string cardText(const std::string& maskFile, const std::string& sourceCard) const {
-        return exportCard({m_card, m_request.record, m_target.name, m_result.verified, m_request.measured, maskFile,
-                           SECATEUR_VERSION},
+        return exportCard({.source = m_card,
+                           .record = m_request.record,
+                           .target = m_target.name,
+                           .verified = m_result.verified,
+                           .measured = m_request.measured,
+                           .maskFile = maskFile,
+                           .version = SECATEUR_VERSION,
+                           .contents = m_plan.contents},
                           sourceCard);
     }
 

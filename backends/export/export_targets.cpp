@@ -2,7 +2,9 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/known_ids.h"
+#include "analysis/export/onnx_reasons.h"
 #include "backends/export/export_writers.h"
+#include "backends/export/onnx_export.h"
 
 #include <algorithm>
 #include <array>
@@ -74,6 +76,15 @@ constexpr std::array targets{
                  .format = "",
                  .reasons = paddedReasons,
                  .writer = ExportWriter{writePadded, ownPaddedLayout}},
+    ExportTarget{.id = "onnx",
+                 .as = "onnx",
+                 .layout = "native",
+                 .name = "ONNX",
+                 .summary = "a smaller encoder as a folder with model.onnx; not read back by Secateur",
+                 .opensIn = "ONNX Runtime and other programs that read ONNX of opset 17",
+                 .format = "onnx",
+                 .reasons = onnxReasons,
+                 .writer = ExportWriter{writeOnnx, onnxLayout, false}},
 };
 
 } // namespace

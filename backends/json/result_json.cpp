@@ -300,15 +300,15 @@ std::string exportJson(const ExportResult& result) {
     OrderedJson files = OrderedJson::array();
     for (const ExportedFile& file : result.files)
         files.push_back({{"path", file.path}, {"bytes", file.bytes}});
+    const OrderedJson verified{{"max_logit_difference", finiteOrNull(result.verified.most)},
+                               {"logit_scale", finiteOrNull(result.verified.scale)},
+                               {"tolerance", result.tolerance},
+                               {"probe_tokens", result.verified.tokens}};
     const OrderedJson document{{"target", result.target},
                                {"layout", result.layout},
                                {"path", result.path},
                                {"files", std::move(files)},
-                               {"verified",
-                                {{"max_logit_difference", finiteOrNull(result.verified.most)},
-                                 {"logit_scale", finiteOrNull(result.verified.scale)},
-                                 {"tolerance", result.tolerance},
-                                 {"probe_tokens", result.verified.tokens}}},
+                               {"verified", result.verified.tokens > 0 ? verified : OrderedJson()},
                                {"left_out", result.leftOut},
                                {"write_seconds", result.writeSeconds},
                                {"verify_seconds", result.verifySeconds},

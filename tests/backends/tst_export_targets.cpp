@@ -130,6 +130,8 @@ private slots:
                     QVERIFY(refusal([&] { exportModel(*model, target, request); }).startsWith("cannot be exported as"));
                     continue;
                 }
+                if (!target.writer->isReadBack)
+                    continue; // a suite of its own compares such files
                 written.insert(target.id);
                 const ExportLayout layout = target.writer->layoutOf(model->spec(), request.record.mask, format);
                 const ExportResult result = exportModel(*model, target, request);
@@ -140,7 +142,8 @@ private slots:
             }
         }
         for (const ExportTarget& target : exportTargets())
-            QVERIFY2(written.contains(target.id) == target.writer.has_value(), std::string(target.id).c_str());
+            if (target.writer && target.writer->isReadBack)
+                QVERIFY2(written.contains(target.id), std::string(target.id).c_str());
     }
 
     void everyTargetDescribesItself() {

@@ -1,0 +1,70 @@
+#include "backends/export/onnx_export.h"
+
+#include "backends/export/export_files.h"
+#include "backends/export/onnx_graph.h"
+#include "backends/export/onnx_model.h"
+
+namespace secateur {
+
+namespace {
+
+/// The files of an ONNX model.
+class OnnxFiles : public ExportFiles {
+public:
+    OnnxFiles(const Model& source, OnnxGraph graph)
+        : m_source(source)
+        , m_graph(std::move(graph))
+        , m_sizes(sizesOf(m_graph, dataName)) {}
+
+    std::vector<std::string> names() const override {
+        return m_sizes.data > 0 ? std::vector<std::string>{modelName, dataName} : std::vector<std::string>{modelName};
+    }
+
+    std::int64_t bytes() const override { return static_cast<std::int64_t>(m_sizes.model + m_sizes.data); }
+
+    void write(const std::function<std::string(const std::string& name)>& place,
+               const Progress& progress) const override {
+        writeOnnxGraph(m_graph, place(modelName), dataName, progress);
+        m_source.checkFiles();
+    }
+
+private:
+    static constexpr const char* modelName = "model.onnx";
+    static constexpr const char* dataName = "model.onnx_data";
+
+    const Model& m_source;
+    OnnxGraph m_graph;
+    OnnxSizes m_sizes;
+};
+
+} // namespace
+
+ExportResult writeOnnx(const ExportTarget& target, const Model& source, const ExportRequest& request,
+                       const Progress& progress) {
+    OnnxGraph graph = onnxModel(source, request.record.mask);
+    graph.metadata = {{"source", source.card().name}, {"fingerprint", source.fingerprint()}};
+    const OnnxFiles files(source, std::move(graph));
+    const bool hasCompanions = source.card().format != "gguf";
+    ExportPlan plan{.weights = files,
+                    .copiesCompanions = hasCompanions,
+                    .contents = "Cut heads, neurons and sublayers are left out of model.onnx, whose weights are float32. "
+                                "The configuration is the source's"};
+    if (!hasCompanions)
+        plan.warnings.emplace_back("the source is a GGUF, so the export has no config.json and no tokenizer");
+    const ExportLayout layout = onnxLayout(source.spec(), request.record.mask, source.card().format);
+    return runExport(target, source, layout, request, plan, progress);
+}
+
+ExportLayout onnxLayout(const ModelSpec& source, const PruningMask& mask, std::string_view) {
+    ExportLayout layout{"onnx", source};
+    for (int index = 0; index < mask.layerCount(); ++index) {
+        LayerSpec& layer = layout.spec.layers[static_cast<std::size_t>(index)];
+        layer.heads = layer.kvHeads = mask.layer(index).keptHeads();
+        layer.ffn = mask.layer(index).keptNeurons();
+        if (dropsAttention(mask.layer(index)))
+            layer.attention = AttentionKind::none;
+    }
+    return layout;
+}
+
+} // namespace secateur

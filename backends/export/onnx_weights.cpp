@@ -1,0 +1,111 @@
+#include "backends/export/onnx_weights.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr std::int64_t numbersAtOnce = std::int64_t{1} << 20;
+
+at::Tensor contiguousFloats(const at::Tensor& values) {
+    return values.to(at::kCPU, at::kFloat).contiguous();
+}
+
+void passNumbers(const at::Tensor& values, const OnnxSink& sink) {
+    const at::Tensor numbers = contiguousFloats(values);
+    sink(std::as_bytes(std::span(numbers.data_ptr<float>(), static_cast<std::size_t>(numbers.numel()))));
+}
+
+at::Tensor keptPart(const at::Tensor& values, std::int64_t axis, const std::vector<std::int64_t>& kept) {
+    return kept.empty() ? values : values.index_select(axis, at::tensor(kept, at::kLong).to(values.device()));
+}
+
+std::int64_t keptCount(const std::vector<std::int64_t>& kept, std::int64_t all) {
+    return kept.empty() ? all : std::ssize(kept);
+}
+
+at::Tensor projectionWeight(const Model& model, const OnnxProjection& part) {
+    at::Tensor weight = keptPart(keptPart(model.tensor(part.layer, part.weight), 0, part.rows), 1, part.columns);
+    weight = weight.to(at::kCPU, at::kFloat);
+    if (!part.factors.empty())
+        weight = weight * at::tensor(part.factors);
+    return part.scale == 1 ? weight : weight * part.scale;
+}
+
+at::Tensor projectionBias(const Model& model, const OnnxProjection& part) {
+    at::Tensor bias;
+    if (model.has(part.layer, part.bias))
+        bias = keptPart(model.tensor(part.layer, part.bias), 0, part.rows).to(at::kCPU, at::kFloat) * part.scale;
+    if (part.added.empty())
+        return bias;
+    const at::Tensor added = at::tensor(part.added);
+    return bias.defined() ? bias + added : added;
+}
+
+template <typename Number>
+OnnxTensor onnxConstant(std::string name, OnnxType type, std::vector<std::int64_t> shape, std::vector<Number> values) {
+    return {std::move(name), type, std::move(shape),
+            [values = std::move(values)](const OnnxSink& sink) { sink(std::as_bytes(std::span(values))); }};
+}
+
+} // namespace
+
+OnnxTensor onnxTable(const Model& model, std::string name, int layer, WeightName weight) {
+    const std::vector<std::int64_t> shape = expectedShape(model.spec(), layer, weight);
+    return {std::move(name), OnnxType::float32, shape, [&model, layer, weight, shape](const OnnxSink& sink) {
+                if (shape.size() == 1)
+                    return passNumbers(model.tensor(layer, weight), sink);
+                const std::int64_t step =
+                    std::max<std::int64_t>(1, numbersAtOnce / std::max<std::int64_t>(1, shape[1]));
+                for (std::int64_t begin = 0; begin < shape[0]; begin += step) {
+                    std::vector<std::int64_t> rows(static_cast<std::size_t>(std::min(step, shape[0] - begin)));
+                    std::iota(rows.begin(), rows.end(), begin);
+                    passNumbers(model.rows(layer, weight, rows), sink);
+                }
+                model.release(layer, weight);
+            }};
+}
+
+OnnxTensor onnxWeight(const Model& model, std::string name, const OnnxProjection& projection) {
+    const std::vector<std::int64_t> all = expectedShape(model.spec(), projection.layer, projection.weight);
+    return {std::move(name),
+            OnnxType::float32,
+            {keptCount(projection.columns, all[1]), keptCount(projection.rows, all[0])},
+            [&model, projection](const OnnxSink& sink) {
+                passNumbers(projectionWeight(model, projection).t(), sink);
+                model.release(projection.layer, projection.weight);
+            }};
+}
+
+bool hasOnnxBias(const Model& model, const OnnxProjection& projection) {
+    return model.has(projection.layer, projection.bias) || !projection.added.empty();
+}
+
+OnnxTensor onnxBias(const Model& model, std::string name, const OnnxProjection& projection) {
+    const std::vector<std::int64_t> all = expectedShape(model.spec(), projection.layer, projection.weight);
+    return {std::move(name),
+            OnnxType::float32,
+            {keptCount(projection.rows, all[0])},
+            [&model, projection](const OnnxSink& sink) { passNumbers(projectionBias(model, projection), sink); }};
+}
+
+OnnxTensor onnxNumber(std::string name, float value) {
+    return onnxConstant(std::move(name), OnnxType::float32, {}, std::vector{value});
+}
+
+OnnxTensor onnxNumber(std::string name, std::int64_t value) {
+    return onnxConstant(std::move(name), OnnxType::int64, {}, std::vector{value});
+}
+
+OnnxTensor onnxIntegers(std::string name, std::vector<std::int64_t> values) {
+    std::vector<std::int64_t> shape{std::ssize(values)};
+    return onnxConstant(std::move(name), OnnxType::int64, std::move(shape), std::move(values));
+}
+
+} // namespace secateur
