@@ -31,7 +31,6 @@ void setSizes(LayerSpec& spec, const ExportedLayer& layer) {
         spec.heads = static_cast<int>(layer.heads.size());
     spec.kvHeads = static_cast<int>(layer.kvHeads.size());
     spec.ffn = static_cast<int>(layer.neurons.size());
-    spec.stored = -1;
 }
 
 /// A layer and its spec while a layout is made.
@@ -53,8 +52,8 @@ std::vector<int> distinctKvHeads(const std::vector<int>& heads, const LayerSpec&
 std::vector<int> groupSizes(const std::vector<int>& heads, const LayerSpec& layer) {
     std::vector<int> sizes;
     for (const int group : distinctKvHeads(heads, layer))
-        sizes.push_back(static_cast<int>(
-            std::ranges::count_if(heads, [&](int head) { return layer.kvGroup(head) == group; })));
+        sizes.push_back(
+            static_cast<int>(std::ranges::count_if(heads, [&](int head) { return layer.kvGroup(head) == group; })));
     return sizes;
 }
 

@@ -44,15 +44,15 @@ struct CutLayer {
 
 CutLayer cutLayer(const ModelSpec& spec, const PruningMask& mask, int index);
 
-// Layouts of a model under a mask. A mask for which the reasons of the target (ExportReasons) are not empty has no valid
-// layout. Layers whose block is dropped are left out, unless norms follow the sublayers (NormPlace::after).
+// Layouts of a model under a mask. A mask for which the reasons of the target (ExportReasons) are not empty has no
+// valid layout. Layers whose block is dropped are left out, unless norms follow the sublayers (NormPlace::after).
 
 /// Every layer has exactly its kept units. Sublayers without units are missing.
 ExportLayout raggedLayout(const ModelSpec& source, const PruningMask& mask, std::string_view id);
 
-/// For llama.cpp's architecture deci. A bypass of queries and keys becomes a single matrix (AttentionKind::linear). Zero
-/// units are added where llama.cpp needs them: a head in the first layer, and neurons in a layer with attention and in
-/// the last layer. Layers without any sublayer are left out.
+/// For llama.cpp's architecture deci. A bypass of queries and keys becomes a single matrix (AttentionKind::linear).
+/// Zero units are added where llama.cpp needs them: a head in the first layer, and neurons in a layer with attention
+/// and in the last layer. Layers without any sublayer are left out.
 ExportLayout deciLayout(const ModelSpec& source, const PruningMask& mask);
 
 /// For DeciLM: all query heads in each layer with attention, MLP widths that are multiples of 256.
@@ -61,9 +61,9 @@ ExportLayout deciLmLayout(const ModelSpec& source, const PruningMask& mask);
 /// All layers are as wide as the widest: zero units are added to the others. Each layer has all its sublayers.
 ExportLayout paddedLayout(const ModelSpec& source, const PruningMask& mask);
 
-/// The layout of the model's own architecture, for masks after which all layers have equally many units. In transformers,
-/// a Llama model whose hidden size is not a multiple of its heads becomes a Mistral model without a window, which is the
-/// same computation. @param format id of the exported checkpoint's format
+/// The layout of the model's own architecture, for masks after which all layers have equally many units. In
+/// transformers, a Llama model whose hidden size is not a multiple of its heads becomes a Mistral model without a
+/// window, which is the same computation. @param format id of the exported checkpoint's format
 ExportLayout nativeLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
 
 } // namespace secateur

@@ -150,13 +150,12 @@ LogitDifference compareLogits(const Model& first, const Plan& plan, const Model&
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     const std::size_t metadata = metadataLength(sourceCard);
     std::string card(sourceCard.substr(0, metadata));
-    card +=
-        fmt::format("# {0}, pruned\n\n"
-                    "{0} as a {1} {2}{3} on {4}. {9}.\n\n"
-                    "- source: {5}, {6}\n- fingerprint of the source: {7}\n- mask: {8}\n",
-                    markdownLine(facts.source.name), facts.target, exportCardMark, facts.version, utcNow(),
-                    facts.source.spec.architecture, facts.source.spec.structure(), facts.source.fingerprint,
-                    markdownLine(facts.maskFile), contentsText(facts));
+    card += fmt::format("# {0}, pruned\n\n"
+                        "{0} as a {1} {2}{3} on {4}. {9}.\n\n"
+                        "- source: {5}, {6}\n- fingerprint of the source: {7}\n- mask: {8}\n",
+                        markdownLine(facts.source.name), facts.target, exportCardMark, facts.version, utcNow(),
+                        facts.source.spec.architecture, facts.source.spec.structure(), facts.source.fingerprint,
+                        markdownLine(facts.maskFile), contentsText(facts));
     card += "\n## What was cut\n\n" + cutTable(facts.record.mask);
     card += "\n## How\n\n" + provenanceText(facts.record);
     card += "\n## Measured\n\n";
@@ -170,8 +169,9 @@ std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
 }
 
 std::string interruptedExportCard(std::string_view version) {
-    return fmt::format("# Interrupted {}{}\n\nThe files of this export do not all belong together. Repeat the export.\n",
-                       exportCardMark, version);
+    return fmt::format(
+        "# Interrupted {}{}\n\nThe files of this export do not all belong together. Repeat the export.\n",
+        exportCardMark, version);
 }
 
 } // namespace secateur

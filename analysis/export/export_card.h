@@ -34,8 +34,8 @@ Batch probeTokens(const ModelSpec& spec);
 /// Runs both models, one layer at a time, and compares their logits. For encoders, compares the class scores or the
 /// pooled output; for a decoder without LM head, the residual streams after the last layer.
 /// @param plan plan of first.runner() @param otherPlan plan of second.runner(); both models must have equal embeddings
-/// @param layers for each layer of the second model, in order, the layer of the first after which their residual streams
-/// must be equal
+/// @param layers for each layer of the second model, in order, the layer of the first after which their residual
+/// streams must be equal
 LogitDifference compareLogits(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
                               std::span<const int> layers, const Batch& batch, const Progress& progress);
 

@@ -5,6 +5,7 @@
 #include "analysis/masks/pruning_mask.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -109,9 +110,10 @@ void refuseHeadCount(Reasons& reasons, const ModelSpec& spec, int heads) {
     const LayerSpec& first = spec.layers.front();
     const bool isPlainLlama = spec.architecture == "llama" && !first.queryBias && !first.upBias;
     if (!isOneOf(spec, divisors))
-        reasons.push_back(fmt::format("transformers derives the head size of {} from the number of heads, so none can be "
-                                      "removed",
-                                      spec.architecture));
+        reasons.push_back(
+            fmt::format("transformers derives the head size of {} from the number of heads, so none can be "
+                        "removed",
+                        spec.architecture));
     else if (heads > 0 && spec.hidden % heads != 0 && !isPlainLlama)
         reasons.push_back(
             fmt::format("transformers 5 refuses {} heads: {} is not a multiple of that", heads, spec.hidden));
@@ -121,9 +123,10 @@ void refuseHeadCount(Reasons& reasons, const ModelSpec& spec, int heads) {
 void refuseGgufHeadCount(Reasons& reasons, const ModelSpec& spec, int heads) {
     static constexpr std::array<std::string_view, 5> fixed{"qwen2", "phi", "gpt2", "bert", "roberta"};
     if (isOneOf(spec, fixed) && heads * spec.layers.front().headDim != spec.hidden)
-        reasons.push_back(fmt::format("llama.cpp reads queries of {} only at the width of the residual stream, so no head "
-                                      "can be removed",
-                                      spec.architecture));
+        reasons.push_back(
+            fmt::format("llama.cpp reads queries of {} only at the width of the residual stream, so no head "
+                        "can be removed",
+                        spec.architecture));
 }
 
 /// Adds a reason if dropped blocks would change which layers have a window. llama.cpp decides it by the layer's number.
@@ -138,16 +141,16 @@ void refuseOtherWindows(const MaskedModel& model, const ModelSpec& spec, Reasons
         return (layer.spec.window > 0) != isLocal;
     });
     if (!moved.empty())
-        reasons.push_back(fmt::format("{}: without the dropped blocks, llama.cpp would take a layer with a sliding window "
-                                      "for one without, or the reverse",
-                                      named(moved)));
+        reasons.push_back(
+            fmt::format("{}: without the dropped blocks, llama.cpp would take a layer with a sliding window "
+                        "for one without, or the reverse",
+                        named(moved)));
 }
 
 /// Adds a reason if blocks are dropped in an architecture whose layers depend on their number.
 void refuseMovedLayers(const MaskedModel& model, const ModelSpec& spec, Reasons& reasons) {
-    const bool dependsOnNumber = std::ranges::any_of(spec.layers, [&](const LayerSpec& layer) {
-        return layer.scoreScale != spec.layers.front().scoreScale;
-    });
+    const bool dependsOnNumber = std::ranges::any_of(
+        spec.layers, [&](const LayerSpec& layer) { return layer.scoreScale != spec.layers.front().scoreScale; });
     if (dependsOnNumber)
         model.refuse(
             reasons, [](const CutLayer& layer) { return !layer.mask.block; },
@@ -307,6 +310,8 @@ std::vector<std::string> deciLmReasons(const PruningMask& mask, const ModelSpec&
         reasons, [](const CutLayer& layer) { return layer.spec.queryBias || layer.spec.valueBias; },
         "there are biases of queries or values, which DeciLM does not support");
     model.refuseBypass(reasons, "queries and keys are bypassed, which DeciLM runtimes ignore");
+    if (!spec.layers.empty() && spec.maxHeads() * spec.layers.front().headDim != spec.hidden)
+        reasons.emplace_back("the heads together are not as wide as the residual stream, as those of DeciLM are");
     for (const bool attention : {true, false})
         model.refuse(
             reasons, [&](const CutLayer& layer) { return addsBias(layer.spec, layer.mask, attention); },
@@ -315,8 +320,15 @@ std::vector<std::string> deciLmReasons(const PruningMask& mask, const ModelSpec&
 }
 
 std::vector<std::string> perLayerReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    static constexpr std::array<std::string_view, 6> known{"llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3"};
+    if (!isOneOf(spec, known))
+        return {fmt::format("the Python classes of this layout are for {}; {} is another architecture",
+                            fmt::join(known, ", "), spec.architecture)};
     const MaskedModel model(mask, spec);
     Reasons reasons;
+    model.refuse(
+        reasons, [](const CutLayer& layer) { return layer.spec.attention == AttentionKind::linear; },
+        "attention is a single matrix, which these classes do not have");
     refuseUnlike(reasons, format, "safetensors");
     refuseTied(spec, reasons);
     refuseEmpty(model, spec, reasons);

@@ -38,8 +38,11 @@ void printExport(const ExportResult& result) {
 }
 
 /// Replaces the mask of a record by a legal one, and says what changed. @param how value of --legalise
-void legaliseRecord(MaskRecord& record, const ModelSpec& spec, const std::string& how, std::vector<std::string>& warnings) {
-    const LegaliseBy by = how == "keep" ? LegaliseBy::keeping : how == "either" ? LegaliseBy::either : LegaliseBy::cutting;
+void legaliseRecord(MaskRecord& record, const ModelSpec& spec, const std::string& how,
+                    std::vector<std::string>& warnings) {
+    const LegaliseBy by = how == "keep"     ? LegaliseBy::keeping
+                          : how == "either" ? LegaliseBy::either
+                                            : LegaliseBy::cutting;
     LegalMask legal = legalised(record.mask, spec, by);
     if (legal.cut.empty() && legal.kept.empty())
         return;
@@ -87,7 +90,8 @@ void addExport(CLI::App& program, Console& console) {
         ->required();
     verb->add_option("--mask", arguments->mask, "Mask .json with the cuts")->option_text("FILE")->required();
     verb->add_option("--as", arguments->target, targetsHelp())->required();
-    verb->add_option("--layout", arguments->layout, "Layout of the export; auto = the first that can hold the mask [auto]");
+    verb->add_option("--layout", arguments->layout,
+                     "Layout of the export; auto = the first that can hold the mask [auto]");
     verb->add_option("--type", arguments->request.type,
                      "Type of all matrices: F32, F16, BF16; in GGUF also Q8_0, Q5_1, Q5_0, Q4_1, Q4_0 [as stored]");
     verb->add_option("--legalise", arguments->legalise,

@@ -71,8 +71,8 @@ struct FilePiece {
     std::size_t unit = 0;  ///< size in bytes of a unit, that is, of bytes that are changed together
     Change change;         ///< empty = the source is copied unchanged
     std::size_t bytes = 0; ///< number of bytes in the output
-    std::function<std::vector<std::byte>()> make = {};   ///< computes `bytes` bytes when they are written
-    std::shared_ptr<const MappedFile> file = nullptr; ///< the source file, if it is not that of PieceWriter::write()
+    std::function<std::vector<std::byte>()> make = {}; ///< computes `bytes` bytes when they are written
+    std::shared_ptr<const MappedFile> file = nullptr;  ///< the source file, if it is not that of PieceWriter::write()
 };
 
 /// A piece that copies bytes of a source.

@@ -30,7 +30,8 @@ FileJson& languagePart(FileJson& config) {
 /// Sets the types of attention of the kept layers, where their windows differ or the source lists them.
 void setLayerTypes(FileJson& config, const ModelSpec& source, const ExportLayout& layout) {
     const auto hasWindow = [](const LayerSpec& layer) { return layer.window > 0; };
-    const bool isMixed = std::ranges::any_of(source.layers, hasWindow) && !std::ranges::all_of(source.layers, hasWindow);
+    const bool isMixed =
+        std::ranges::any_of(source.layers, hasWindow) && !std::ranges::all_of(source.layers, hasWindow);
     if (!config.contains("layer_types") && !isMixed)
         return;
     FileJson types = FileJson::array();
@@ -96,7 +97,8 @@ std::string compactConfig(const std::string& config, const ModelSpec& source, co
     if (layout.spec.layers.front().ffn != source.layers.front().ffn)
         own[std::string(architecture.keys.ffn)] = layout.spec.layers.front().ffn;
     setLayerTypes(own, source, layout);
-    setBiases(own, source, layout.spec);
+    if (layout.id == "native" || layout.id == "padded") // others state the biases of each layer
+        setBiases(own, source, layout.spec);
     setType(json, type);
     return json.dump(2) + "\n";
 }

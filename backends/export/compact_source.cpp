@@ -78,8 +78,8 @@ WrittenTypes::WrittenTypes(const WritableTypes& format, const std::string& wante
     refuseUnknown("type", wanted, known);
 }
 
-const StorageType& WrittenTypes::choose(const std::vector<std::int64_t>& shape, const TensorEntry* source, bool keepsBlocks,
-                                      std::int64_t width) {
+const StorageType& WrittenTypes::choose(const std::vector<std::int64_t>& shape, const TensorEntry* source,
+                                        bool keepsBlocks, std::int64_t width) {
     if (shape.size() > 1)
         return forMatrix(source, keepsBlocks, width);
     const StorageType* own = source && !m_format.hasFloatVectors && isFloat(*source->type) && keepsBlocks

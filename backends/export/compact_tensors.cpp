@@ -60,8 +60,8 @@ bool isRotated(WeightName weight) {
 
 /// A weight of the exported model: a matrix [rows, columns], or a vector [rows].
 struct Piece {
-    TensorSlot slot;                  ///< its entry is null if the source has no such weight
-    Indices rows;                     ///< of the weight [out, in]
+    TensorSlot slot; ///< its entry is null if the source has no such weight
+    Indices rows;    ///< of the weight [out, in]
     std::optional<Indices> columns = {};
     std::vector<float> columnFactors = {};
     std::vector<float> added = {}; ///< to a vector: [rows]
@@ -104,7 +104,10 @@ private:
         if (slot.entry && slot.entry->type->reading == StorageType::Reading::unsupported)
             throw Error(fmt::format("is stored as {}, which cannot be read", slot.entry->type->name),
                         slot.entry->subject(), "Types that can be read are " + readableTypes(*slot.entry->type));
-        const std::string name = filledIn(pattern->pattern, m_target.prefix, layer, m_layout.spec.layersPerGroup);
+        const int stored = layer < 0 ? layer : m_layout.spec.storedLayer(layer);
+        if (stored != layer)
+            return; // written with the layer whose weights it shares
+        const std::string name = filledIn(pattern->pattern, m_target.prefix, stored, m_layout.spec.layersPerGroup);
         if (isMadeLinear(layer, weight))
             m_tensors.push_back(linearTensor(name, layer));
         else
@@ -140,8 +143,8 @@ private:
         using enum WeightName;
         const ExportedLayer& units = exported(layer);
         const int size = sourceSpec(layer).headDim;
-        const Indices order =
-            rotaryOrder(size, m_source.pairsRotaryRows && isRotated(weight), m_target.pairsRotaryRows && isRotated(weight));
+        const Indices order = rotaryOrder(size, m_source.pairsRotaryRows && isRotated(weight),
+                                          m_target.pairsRotaryRows && isRotated(weight));
         switch (weight) {
         case query:
         case queryBias:
@@ -215,12 +218,18 @@ private:
         const LayerCompensation& compensation = compensationOf(own.mask);
         if (isKept)
             piece.added = attention ? compensation.attentionBias : compensation.mlpBias;
+        // The factor of a bypass multiplies the bias of the file too, but not that of a compensation, unless a norm
+        // follows.
+        const LayerSpec& spec = exportedSpec(layer);
+        if (attention && spec.attention == AttentionKind::valueOnly && m_layout.spec.normPlace != NormPlace::sandwich)
+            for (float& number : piece.added)
+                number = static_cast<float>(number / spec.alpha);
         return piece;
     }
 
     /// Appends a weight to its tensor, which other weights may share.
     void write(const std::string& name, Piece piece, bool transposed, const std::vector<std::int64_t>& shape) {
-        TargetTensor part = shape.size() < 2 ? vectorTensor(piece)
+        TargetTensor part = shape.size() < 2                      ? vectorTensor(piece)
                             : transposed || piece.slot.transposed ? turnedTensor(piece, transposed, shape)
                                                                   : matrixTensor(piece, shape);
         part.name = name;
@@ -259,7 +268,8 @@ private:
         Indices rows = piece.rows;
         for (std::int64_t& row : rows)
             row += row == zeroIndex ? 0 : piece.slot.begin;
-        const Selection selection{.rows = std::move(rows), .columns = piece.columns, .columnFactors = piece.columnFactors};
+        const Selection selection{
+            .rows = std::move(rows), .columns = piece.columns, .columnFactors = piece.columnFactors};
         const StorageType& type =
             m_target.type(shape, piece.slot.entry, keepsBlocks(*piece.slot.entry, selection), shape.back());
         return {{}, &type, shape, selectedPieces(*piece.slot.entry, selection, type)};

@@ -14,15 +14,15 @@ namespace secateur {
 struct TensorConventions {
     /// The pattern of a weight's name; null if the format has no such weight.
     std::function<const TensorPattern*(WeightName)> pattern;
-    std::string_view prefix;       ///< for "{prefix}"
-    bool pairsRotaryRows = false;  ///< CheckpointDescription::pairsRotaryRows
-    bool addsOneToNorms = false;   ///< CheckpointDescription::addsOneToNorms
+    std::string_view prefix;      ///< for "{prefix}"
+    bool pairsRotaryRows = false; ///< CheckpointDescription::pairsRotaryRows
+    bool addsOneToNorms = false;  ///< CheckpointDescription::addsOneToNorms
     /// The type in which a tensor is written.
     /// @param source the tensor that is read; null if the source has none
     /// @param keepsBlocks whether its numbers can stay in their stored type
     /// @param width length of a row
-    std::function<const StorageType&(const std::vector<std::int64_t>& shape, const TensorEntry* source, bool keepsBlocks,
-                                     std::int64_t width)>
+    std::function<const StorageType&(const std::vector<std::int64_t>& shape, const TensorEntry* source,
+                                     bool keepsBlocks, std::int64_t width)>
         type;
 };
 

@@ -28,13 +28,13 @@ public:
 /// What an export writes beside its weights.
 struct ExportPlan {
     const ExportFiles& weights;
-    bool isOneGguf = false;        ///< whether the export is a single GGUF file, not a folder
-    bool copiesCompanions = false; ///< whether the small files beside the source's weights are copied
+    bool isOneGguf = false;                          ///< whether the export is a single GGUF file, not a folder
+    bool copiesCompanions = false;                   ///< whether the small files beside the source's weights are copied
     std::map<std::string, std::string> written = {}; ///< small files that replace or join them, by name
-    std::string opened = {};       ///< name of the file that is opened to verify a folder; empty = the folder itself
+    std::string opened = {}; ///< name of the file that is opened to verify a folder; empty = the folder itself
     std::vector<std::string> warnings = {};
     std::string contents = {}; ///< ExportFacts::contents
-    double tolerance = 0; ///< largest allowed difference of logits, relative to the largest logit
+    double tolerance = 0;      ///< largest allowed difference of logits, relative to the largest logit
 };
 
 /// Largest allowed difference between the logits of an export and those of the masked model, relative to the largest
@@ -43,8 +43,12 @@ struct ExportPlan {
 /// differences.
 inline constexpr double exportTolerance = 1e-4;
 
-/// Writes an export with the mask and a model card beside it, all files or none: they are written under temporary names,
-/// reopened, compared with the masked model, and renamed.
+/// ExportFacts::contents of exports whose tensors are smaller.
+inline constexpr const char* smallerContents =
+    "The weights of the cut heads, neurons and sublayers are not in the file";
+
+/// Writes an export with the mask and a model card beside it, all files or none: they are written under temporary
+/// names, reopened, compared with the masked model, and renamed.
 /// @throws Error also if the target exists, the disk is full or logits differ; Cancelled
 ExportResult runExport(const ExportTarget& target, const Model& source, const ExportLayout& layout,
                        const ExportRequest& request, const ExportPlan& plan, const Progress& progress);

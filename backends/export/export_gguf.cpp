@@ -124,6 +124,7 @@ ExportResult writeGguf(const ExportTarget& target, const Model& source, const Ex
     const ExportPlan plan{.weights = file,
                           .isOneGguf = true,
                           .warnings = types.warnings(),
+                          .contents = smallerContents,
                           .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
     return runExport(target, source, layout, request, plan, progress);
 }

@@ -2,14 +2,16 @@
 
 #include "analysis/export/bias_room.h"
 #include "backends/config/architectures.h"
+#include "backends/export/compact_config.h"
 #include "backends/export/compact_source.h"
 #include "backends/export/compact_tensors.h"
 #include "backends/export/companion_files.h"
-#include "backends/export/compact_config.h"
 #include "backends/export/export_files.h"
+#include "backends/export/layered_config.h"
 #include "backends/export/safetensors_files.h"
 
 #include <filesystem>
+#include <map>
 
 namespace secateur {
 
@@ -36,6 +38,32 @@ ExportLayout ownPaddedLayout(const ModelSpec& source, const PruningMask& mask, s
     return paddedLayout(withCompensationBiases(source, mask, format), mask);
 }
 
+ExportLayout hfPerLayerLayout(const ModelSpec& source, const PruningMask& mask, std::string_view) {
+    return raggedLayout(source, mask, "per_layer");
+}
+
+ExportLayout prunedHeadsLayout(const ModelSpec& source, const PruningMask& mask, std::string_view) {
+    return raggedLayout(source, mask, "pruned_heads");
+}
+
+namespace {
+
+/// The small files that state a layout.
+std::map<std::string, std::string> statedLayout(const std::string& config, const Model& source,
+                                                const ExportLayout& layout, const PruningMask& mask,
+                                                const std::string& type) {
+    if (layout.id == "per_layer")
+        return {{"config.json", perLayerConfig(config, source.spec(), layout, type)},
+                {modelCodeName, std::string(modelCode())}};
+    if (layout.id == "decilm")
+        return {{"config.json", deciLmConfig(config, source.spec(), layout, type)}};
+    if (layout.id == "pruned_heads")
+        return {{"config.json", prunedHeadsConfig(config, source.spec(), layout, mask, type)}};
+    return {{"config.json", compactConfig(config, source.spec(), layout, type)}};
+}
+
+} // namespace
+
 ExportResult writeHuggingFace(const ExportTarget& target, const Model& source, const ExportRequest& request,
                               const Progress& progress) {
     const ModelCard& card = source.card();
@@ -44,17 +72,17 @@ ExportResult writeHuggingFace(const ExportTarget& target, const Model& source, c
     WrittenTypes types(safetensorsTypes(), request.type);
     const TensorConventions conventions{
         .pattern = [&](WeightName weight) { return files.ownPattern(weight); },
-        .prefix = files.prefix(),
+        .prefix = layout.id == "per_layer" ? "model." : files.prefix(),
         .type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); }};
     SafetensorsFiles weights(
         compactTensors(files.description(), files.slots(), request.record.mask, layout, conventions));
-    const ExportPlan plan{
-        .weights = weights,
-        .copiesCompanions = true,
-        .written = {{"config.json", compactConfig(companionContent(folderOf(card), "config.json"), source.spec(), layout,
-                                               types.wanted())}},
-        .warnings = types.warnings(),
-        .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
+    const ExportPlan plan{.weights = weights,
+                          .copiesCompanions = true,
+                          .written = statedLayout(companionContent(folderOf(card), "config.json"), source, layout,
+                                                  request.record.mask, types.wanted()),
+                          .warnings = types.warnings(),
+                          .contents = smallerContents,
+                          .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
     return runExport(target, source, layout, request, plan, progress);
 }
 

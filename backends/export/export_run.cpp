@@ -45,7 +45,8 @@ void put(const fs::path& file, const std::string& content) {
 }
 
 bool isSameStructure(const ModelSpec& a, const ModelSpec& b) {
-    return a.structure() == b.structure() && std::ranges::equal(a.layers, b.layers, {}, &LayerSpec::attention, &LayerSpec::attention);
+    return a.structure() == b.structure() &&
+           std::ranges::equal(a.layers, b.layers, {}, &LayerSpec::attention, &LayerSpec::attention);
 }
 
 bool isOwnCard(const fs::path& card) {
@@ -200,7 +201,8 @@ private:
         put(made / maskName, maskJson(record(), compensationName));
         if (m_request.record.mask.isCompensated())
             put(made / compensationName, compensationBytes(m_request.record.mask));
-        put(made / cardName, cardText(maskName, m_plan.copiesCompanions ? companionContent(folder.string(), cardName) : ""));
+        put(made / cardName,
+            cardText(maskName, m_plan.copiesCompanions ? companionContent(folder.string(), cardName) : ""));
         const std::vector<std::string> names = namesIn(made.string());
         aside.commit();
         for (const std::string& name : names)
@@ -211,7 +213,8 @@ private:
         const auto begin = std::chrono::steady_clock::now();
         m_plan.weights.write(place, m_progress.part(0, 0.5));
         m_result.writeSeconds = secondsSince(begin);
-        spdlog::info("{} written in {:.2f} s", shortBytes(static_cast<double>(m_plan.weights.bytes())), m_result.writeSeconds);
+        spdlog::info("{} written in {:.2f} s", shortBytes(static_cast<double>(m_plan.weights.bytes())),
+                     m_result.writeSeconds);
     }
 
     fs::path sourceFolder() const {
@@ -252,15 +255,16 @@ private:
                         m_request.path);
         const auto plan = model->runner().plan(m_request.record.mask, ComputeType::float32);
         const auto dense = exported->runner().plan(PruningMask(exported->spec()), ComputeType::float32);
-        m_result.verified = compareLogits(*model, *plan, *exported, *dense, sourceLayers(), probeTokens(model->spec()), progress);
+        m_result.verified =
+            compareLogits(*model, *plan, *exported, *dense, sourceLayers(), probeTokens(model->spec()), progress);
         m_result.verifySeconds = secondsSince(begin);
         if (!(m_result.verified.relative() <= m_plan.tolerance))
             throw Error(fmt::format("reads back with logits that differ from the masked model's by {} (largest logit "
                                     "{}{}); nothing was written",
                                     significant(m_result.verified.most), significant(m_result.verified.scale),
-                                    m_result.verified.layer < 0 ? ""
-                                                                : fmt::format("; first in layer {}",
-                                                                              m_result.verified.layer)),
+                                    m_result.verified.layer < 0
+                                        ? ""
+                                        : fmt::format("; first in layer {}", m_result.verified.layer)),
                         m_request.path, "Infinite and NaN weights cannot be cut by zeros");
         progress.report(1, "exported");
     }

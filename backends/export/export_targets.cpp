@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/known_ids.h"
 #include "analysis/export/onnx_reasons.h"
+#include "analysis/export/pruned_heads_reasons.h"
 #include "backends/export/export_writers.h"
 #include "backends/export/onnx_export.h"
 
@@ -46,7 +47,8 @@ constexpr std::array targets{
                  .as = "structural",
                  .layout = "native",
                  .name = "the model's own architecture",
-                 .summary = "a smaller Hugging Face checkpoint of the same architecture, whose layers have equal shapes",
+                 .summary =
+                     "a smaller Hugging Face checkpoint of the same architecture, whose layers have equal shapes",
                  .opensIn = "transformers, vLLM",
                  .format = "safetensors",
                  .reasons = nativeReasons,
@@ -58,15 +60,26 @@ constexpr std::array targets{
                  .summary = "a smaller Hugging Face checkpoint with its own Python model code",
                  .opensIn = "transformers with trust_remote_code",
                  .format = "safetensors",
-                 .reasons = perLayerReasons},
+                 .reasons = perLayerReasons,
+                 .writer = ExportWriter{writeHuggingFace, hfPerLayerLayout}},
+    ExportTarget{.id = "pruned_heads",
+                 .as = "structural",
+                 .layout = "pruned_heads",
+                 .name = "encoder with pruned heads",
+                 .summary = "a smaller encoder, whose configuration lists the cut heads",
+                 .opensIn = "transformers 4",
+                 .format = "safetensors",
+                 .reasons = prunedHeadsReasons,
+                 .writer = ExportWriter{writeHuggingFace, prunedHeadsLayout}},
     ExportTarget{.id = "decilm",
                  .as = "structural",
                  .layout = "decilm",
                  .name = "DeciLM",
                  .summary = "a DeciLM checkpoint",
-                 .opensIn = "transformers with trust_remote_code, vLLM",
+                 .opensIn = "vLLM; transformers with the code of a DeciLM model",
                  .format = "safetensors",
-                 .reasons = deciLmReasons},
+                 .reasons = deciLmReasons,
+                 .writer = ExportWriter{writeHuggingFace, hfDeciLmLayout}},
     ExportTarget{.id = "padded",
                  .as = "padded",
                  .layout = "native",

@@ -10,8 +10,8 @@ namespace secateur {
 /// are those of the source. No other weight changes, except by a compensation: its factors are in the columns of the
 /// output and down projections, and its biases are added to those of the model. A model without such biases gets them,
 /// if programs that open it read them (biasRoom()). Tensors with WeightCut::isWidened become float32. Also writes the
-/// mask (model.mask.json in a folder, NAME.mask.json next to a file) and a card (README.md or NAME.md). An existing mask
-/// file with the same mask is kept.
+/// mask (model.mask.json in a folder, NAME.mask.json next to a file) and a card (README.md or NAME.md). An existing
+/// mask file with the same mask is kept.
 ExportResult writeMasked(const ExportTarget& target, const Model& source, const ExportRequest& request,
                          const Progress& progress);
 ExportLayout maskedLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
@@ -27,6 +27,8 @@ ExportLayout ggufDeciLayout(const ModelSpec& source, const PruningMask& mask, st
 ExportResult writeHuggingFace(const ExportTarget& target, const Model& source, const ExportRequest& request,
                               const Progress& progress);
 ExportLayout hfNativeLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
+ExportLayout hfPerLayerLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
+ExportLayout prunedHeadsLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
 ExportLayout hfDeciLmLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
 
 /// Writes a checkpoint in the source's format whose layers are padded with zeros to the widest one.

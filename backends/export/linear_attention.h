@@ -31,9 +31,9 @@ public:
 private:
     TensorSlot m_value;
     TensorSlot m_output;
-    std::vector<std::int64_t> m_valueRows;    ///< for each column of m_columns, the row of the value projection
-    std::vector<std::int64_t> m_columns;      ///< columns of the output projection
-    std::vector<float> m_factors;             ///< [m_columns]
+    std::vector<std::int64_t> m_valueRows; ///< for each column of m_columns, the row of the value projection
+    std::vector<std::int64_t> m_columns;   ///< columns of the output projection
+    std::vector<float> m_factors;          ///< [m_columns]
 };
 
 } // namespace secateur

@@ -6,8 +6,8 @@
 #include "backends/export/relaid_files.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/gguf.h"
-#include "backends/formats/pytorch.h"
 #include "backends/formats/hf_weights.h"
+#include "backends/formats/pytorch.h"
 #include "backends/formats/zip_directory.h"
 
 #include <fmt/format.h>
@@ -157,8 +157,8 @@ MaskedFiles::MaskedFiles(const ModelCard& card, const ModelSpec& exported, const
 }
 
 void MaskedFiles::checkTypes(const std::vector<WeightCut>& cuts) const {
-    const auto widened = std::ranges::find_if(
-        cuts, [](const WeightCut& cut) { return cut.isWidened && cut.isCompensated(); });
+    const auto widened =
+        std::ranges::find_if(cuts, [](const WeightCut& cut) { return cut.isWidened && cut.isCompensated(); });
     if (m_format == "pytorch" && widened != cuts.end())
         throw Error(fmt::format("is stored as {}, which rounds the numbers of the compensation, and tensors of PyTorch "
                                 "files keep their type",
@@ -183,12 +183,11 @@ void MaskedFiles::warnOfWidened(const std::vector<WeightCut>& cuts) {
                                              cut.entry->name, cut.entry->type->name));
     }
     if (!compensated.empty())
-        m_warnings.push_back(fmt::format("{} is stored as F32, because its type would round the numbers of the "
-                                         "compensation{}",
-                                         compensated.front(),
-                                         compensated.size() > 1 ? fmt::format("; so are {} other tensors",
-                                                                              compensated.size() - 1)
-                                                                : ""));
+        m_warnings.push_back(fmt::format(
+            "{} is stored as F32, because its type would round the numbers of the "
+            "compensation{}",
+            compensated.front(),
+            compensated.size() > 1 ? fmt::format("; so are {} other tensors", compensated.size() - 1) : ""));
 }
 
 std::vector<std::shared_ptr<const MappedFile>> MaskedFiles::sources(const ModelCard& card) const {

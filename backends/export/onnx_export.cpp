@@ -47,8 +47,9 @@ ExportResult writeOnnx(const ExportTarget& target, const Model& source, const Ex
     const bool hasCompanions = source.card().format != "gguf";
     ExportPlan plan{.weights = files,
                     .copiesCompanions = hasCompanions,
-                    .contents = "Cut heads, neurons and sublayers are left out of model.onnx, whose weights are float32. "
-                                "The configuration is the source's"};
+                    .contents =
+                        "Cut heads, neurons and sublayers are left out of model.onnx, whose weights are float32. "
+                        "The configuration is the source's"};
     if (!hasCompanions)
         plan.warnings.emplace_back("the source is a GGUF, so the export has no config.json and no tokenizer");
     const ExportLayout layout = onnxLayout(source.spec(), request.record.mask, source.card().format);

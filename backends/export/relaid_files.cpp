@@ -20,7 +20,7 @@ namespace {
 
 using FileJson = nlohmann::ordered_json;
 
-constexpr std::uint32_t ggufFloat32 = 0;     ///< number of the type
+constexpr std::uint32_t ggufFloat32 = 0;      ///< number of the type
 constexpr std::size_t ggufCountPlace = 4 + 4; ///< place of the number of tensors, after magic and version
 
 /// Offsets, within the directory of a GGUF file, of the two fields of a tensor that an export may change.

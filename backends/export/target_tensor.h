@@ -28,11 +28,11 @@ inline constexpr std::int64_t zeroIndex = -1;
 /// The rows and columns of a stored tensor that an export keeps, in order, and changes of their numbers. A vector is a
 /// single row.
 struct Selection {
-    std::vector<std::int64_t> rows;                       ///< rows of the tensor, or zeroIndex
+    std::vector<std::int64_t> rows;                        ///< rows of the tensor, or zeroIndex
     std::optional<std::vector<std::int64_t>> columns = {}; ///< columns, or zeroIndex; empty = all
-    std::vector<float> rowFactors = {};                   ///< [rows]; empty = 1
-    std::vector<float> columnFactors = {};                ///< [columns]; empty = 1
-    std::vector<float> added = {};                        ///< [columns], added to each row after the factors
+    std::vector<float> rowFactors = {};                    ///< [rows]; empty = 1
+    std::vector<float> columnFactors = {};                 ///< [columns]; empty = 1
+    std::vector<float> added = {};                         ///< [columns], added to each row after the factors
 };
 
 /// Whether the selected numbers can stay in their stored type without a change: nothing is multiplied or added, and

@@ -52,18 +52,23 @@ ExportLayout listLayout(const ModelSpec& source, const PruningMask&, std::string
     return {"list", source};
 }
 
-constexpr std::array extended{
-    ExportTarget{.id = "list",
-                 .as = "list",
-                 .layout = "list",
-                 .name = "list",
-                 .summary = "the layers that are cut",
-                 .opensIn = "any editor",
-                 .format = "",
-                 .reasons = listReasons,
-                 .writer = ExportWriter{writeList, listLayout}},
-    ExportTarget{
-        .id = "later", .as = "later", .layout = "later", .name = "later", .summary = "nothing yet", .opensIn = "nothing", .format = "", .reasons = listReasons}};
+constexpr std::array extended{ExportTarget{.id = "list",
+                                           .as = "list",
+                                           .layout = "list",
+                                           .name = "list",
+                                           .summary = "the layers that are cut",
+                                           .opensIn = "any editor",
+                                           .format = "",
+                                           .reasons = listReasons,
+                                           .writer = ExportWriter{writeList, listLayout}},
+                              ExportTarget{.id = "later",
+                                           .as = "later",
+                                           .layout = "later",
+                                           .name = "later",
+                                           .summary = "nothing yet",
+                                           .opensIn = "nothing",
+                                           .format = "",
+                                           .reasons = listReasons}};
 
 // --- End of the example.
 

@@ -89,13 +89,11 @@ private slots:
         for (unsigned seed = 0; seed < 12; ++seed) {
             const PruningMask mask = drawnMask(model->spec(), seed);
             for (const ExportTarget& target : exportTargets()) {
-                if (!target.writer ||
-                    !target.reasons(mask, model->spec(), model->card().format).empty())
+                if (!target.writer || !target.reasons(mask, model->spec(), model->card().format).empty())
                     continue;
                 const Scratch scratch;
                 try {
-                    const ExportResult result =
-                        exportModel(*model, target, requestFor(target, *model, mask, scratch));
+                    const ExportResult result = exportModel(*model, target, requestFor(target, *model, mask, scratch));
                     double& most = m_most[std::string(target.id)];
                     most = std::max(most, result.verified.relative());
                     ++m_count[std::string(target.id)];

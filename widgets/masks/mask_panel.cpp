@@ -242,8 +242,9 @@ void ExportBox::refresh() {
         row->setChecked(&target == chosen);
         row->setText(exportText(target.name) +
                      (reasons.empty() && !target.writer ? tr(" (not available yet)") : QString()));
-        row->setToolTip(reasons.empty() ? tr("%1. Opens in %2").arg(exportText(target.summary), exportText(target.opensIn))
-                                        : lines(reasons));
+        row->setToolTip(reasons.empty()
+                            ? tr("%1. Opens in %2").arg(exportText(target.summary), exportText(target.opensIn))
+                            : lines(reasons));
     }
     offerLegalMask();
 }
