@@ -3,8 +3,8 @@
 
     python test_modeling_secateur.py        prints the differences that it measures
 
-Needs torch, transformers (4.56 or later) and safetensors. The tests that draw models need transformers 5, gguf and numpy
-too, and are skipped without. The models and expected logits are those of tests/data/make_ragged_fixtures.py.
+Needs torch, transformers (4.56 or later) and safetensors. Tests that need more (transformers 5 with gguf and numpy, or
+peft) are skipped without it. The models and expected logits are those of tests/data/make_ragged_fixtures.py.
 """
 
 import copy
