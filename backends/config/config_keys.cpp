@@ -52,7 +52,7 @@ constexpr KnownKeys commonKeys{commonRead, commonHarmless, commonUnsupported};
 constexpr auto rotaryRead =
     keyNames("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
              "head_dim", "max_position_embeddings", "tie_word_embeddings", "rope_theta", "rope_scaling",
-             "rope_parameters", "per_layer_config", "bypass_qk", "attention_output_bias", "mlp_output_bias");
+             "rope_parameters", "per_layer_config", "attention_output_bias", "mlp_output_bias");
 
 constexpr auto rotaryHarmless = keyNames("attention_dropout", "max_sequence_length");
 
@@ -63,6 +63,7 @@ constexpr std::array rotaryUnsupported{
     unlessFalse("qk_layernorm", "norms of queries and keys are not supported in this architecture"),
     unlessFalse("rope_interleaved", "rotary pairs of neighbouring dimensions are not supported"),
     unlessFalse("use_mrope", "rotary positions in several dimensions are not supported"),
+    UnsupportedKey{"bypass_qk", "null", "is read in an entry of per_layer_config only"},
     UnsupportedKey{"num_experts", "0", "mixtures of experts are not supported"},
     UnsupportedKey{"num_local_experts", "0", "mixtures of experts are not supported"},
     UnsupportedKey{"partial_rotary_factor", "1", onlyWhole},

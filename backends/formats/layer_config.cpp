@@ -86,9 +86,12 @@ void readBlockMlp(const JsonObject& mlp, int hidden, LayerSpec& layer) {
 // --- per_layer_config ---
 
 /// Settings that may stand in a layer's entry or, for all layers, beside per_layer_config.
-void readOwnSettings(const JsonObject& settings, LayerSpec& layer) {
+void readOutputBiases(const JsonObject& settings, LayerSpec& layer) {
     layer.outputBias = settings.flag("attention_output_bias").value_or(layer.outputBias);
     layer.downBias = settings.flag("mlp_output_bias").value_or(layer.downBias);
+}
+
+void readBypass(const JsonObject& settings, LayerSpec& layer) {
     if (!settings.isSet("bypass_qk"))
         return;
     layer.attention = AttentionKind::valueOnly;
@@ -171,7 +174,7 @@ void readBlockConfigs(const JsonObject& config, int hidden, std::vector<LayerSpe
 
 void readLayerConfig(const JsonObject& config, const ArchitectureInfo& architecture, std::vector<LayerSpec>& layers) {
     for (LayerSpec& layer : layers)
-        readOwnSettings(config, layer);
+        readOutputBiases(config, layer);
     const auto entries = config.object("per_layer_config");
     if (!entries)
         return;
@@ -185,7 +188,8 @@ void readLayerConfig(const JsonObject& config, const ArchitectureInfo& architect
         if (!settings)
             entries->refuse(key, "expected an object, found null");
         readShape(*settings, architecture, hasHeadDim, layers[index]);
-        readOwnSettings(*settings, layers[index]);
+        readOutputBiases(*settings, layers[index]);
+        readBypass(*settings, layers[index]);
         readSkip(*settings, architecture, layers[index]);
     }
 }

@@ -28,10 +28,11 @@ void readBlockConfigs(const JsonObject& config, int hidden, std::vector<LayerSpe
 ///     global heads, by architecture.
 ///   sliding_window: null = all keys. Only layers with sliding attention have a window.
 ///   skip: ["attention", "mlp"]; a skipped sublayer has neither weights nor a norm.
-/// Own settings, beside those of transformers, in a layer's entry or for all layers beside per_layer_config:
+/// Own settings, beside those of transformers:
 ///   bypass_qk: each token attends to itself only. Of the attention's weights only those of values and output, with
 ///     their biases, are in the file. The number multiplies the attention update (after a norm that follows it).
-///   attention_output_bias, mlp_output_bias: whether o_proj or down_proj has a bias.
+///   attention_output_bias, mlp_output_bias: whether o_proj or down_proj has a bias. They may also stand beside
+///     per_layer_config, for all layers.
 /// @param layers with window and shape of each layer @throws Error naming the layer and the key
 void readLayerConfig(const JsonObject& config, const ArchitectureInfo& architecture, std::vector<LayerSpec>& layers);
 

@@ -72,8 +72,7 @@ class LayeredConfig:
             super().__init__(**with_old_rotary_keys(values))
 
     def validate_architecture(self):
-        """The classes of transformers require that the number of heads divides the width. Heads of pruned layers do not.
-        """
+        """No check: the classes of transformers require that the number of heads divides the width."""
 
     def validate(self):
         """Runs the checks of transformers 5 with the one above in place of theirs, whose names they keep."""
@@ -91,16 +90,15 @@ class LayeredConfig:
 
     def layer(self, index):
         """The configuration of one layer; `skip` is a list."""
-        if not isinstance(self.__dict__.get("per_layer_config"), dict):
-            layers = getattr(self, "per_layer_config", None)  # of transformers, from 5.14 on
-            own = copy.copy(self) if layers is None else layers[index]
-            own.skip = list(getattr(own, "skip", None) or [])
+        layers = getattr(self, "per_layer_config", None) or {}
+        if not isinstance(layers, dict):  # the configurations that transformers makes, from 5.14 on
+            own = copy.copy(layers[index])
+            own.skip = list(getattr(own, "skip", []))
             return own
-        settings = {int(key): value for key, value in self.__dict__["per_layer_config"].items()}
         own = copy.copy(self)
-        own.__dict__.pop("per_layer_config")
+        own.per_layer_config = None
         own.skip = []
-        for name, value in settings.get(index, {}).items():
+        for name, value in {int(key): settings for key, settings in layers.items()}.get(index, {}).items():
             setattr(own, name, value)
         return own
 
@@ -111,7 +109,8 @@ class LayeredConfig:
             if not 0 <= int(index) < self.num_hidden_layers:
                 raise ValueError(f"per_layer_config: {index} is not the index of a layer")
             if unknown := set(settings) - SETTINGS:
-                raise ValueError(f"per_layer_config: {index}: {', '.join(sorted(unknown))} cannot differ between layers")
+                names = ", ".join(sorted(unknown))
+                raise ValueError(f"per_layer_config: {index}: {names} cannot differ between layers")
             if unknown := set(settings.get("skip", [])) - {"attention", "mlp"}:
                 raise ValueError(f"per_layer_config: {index}: skip: {', '.join(sorted(unknown))} is unknown")
 

@@ -377,7 +377,8 @@ def write_openelm():
     tensors = {}
     for (layer, which), values in weights.items():
         if which not in ("query", "key", "value"):
-            tensors[(f"blk.{layer}." if layer >= 0 else "") + mf.families.GGUF_NAMES[which] + ".weight"] = values.numpy()
+            place = f"blk.{layer}." if layer >= 0 else ""
+            tensors[place + mf.families.GGUF_NAMES[which] + ".weight"] = values.numpy()
     for i in range(len(layers)):
         fused = torch.cat([weights[i, part] for part in ("query", "key", "value")])
         tensors[f"blk.{i}.attn_qkv.weight"] = fused.numpy()

@@ -3,8 +3,8 @@
 
     python test_modeling_secateur.py        prints the differences that it measures
 
-Needs torch, transformers (4.56 or later) and safetensors. The tests that draw models need transformers 5, gguf and numpy
-too, and are skipped without. The models and expected logits are those of tests/data/make_ragged_fixtures.py.
+Needs torch, transformers (4.56 or later) and safetensors. Tests that need more (transformers 5 with gguf and numpy, or
+peft) are skipped without it. The models and expected logits are those of tests/data/make_ragged_fixtures.py.
 """
 
 import copy
@@ -221,6 +221,25 @@ class Files(Checkpoints):
             config = tf.AutoConfig.from_pretrained(path, trust_remote_code=True)
             model = tf.AutoModelForCausalLM.from_config(config, trust_remote_code=True)
             self.assertEqual([layer.self_attn.layer_idx for layer in model.model.layers], [0, 1, 2, 3])
+
+    def test_a_llama_without_biases_opens_as_a_mistral_without_a_window(self):
+        scaling = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 0.5, "high_freq_factor": 1.2,
+                   "original_max_position_embeddings": 8}
+        rotary = ({"rope_parameters": scaling | {"rope_theta": 100.0}} if MODERN else
+                  {"rope_theta": 100.0, "rope_scaling": scaling})
+        torch.manual_seed(1)
+        llama = tf.LlamaForCausalLM(tf.LlamaConfig(
+            hidden_size=24, num_attention_heads=4, num_key_value_heads=2, head_dim=8, intermediate_size=20, vocab_size=31,
+            num_hidden_layers=2, max_position_embeddings=64, tie_word_embeddings=True, **rotary)).eval()
+        for parameter in llama.parameters():
+            torch.nn.init.normal_(parameter, std=0.4)
+        ids = torch.randint(0, 31, (2, 20))
+        with tempfile.TemporaryDirectory() as folder:
+            llama.save_pretrained(pathlib.Path(folder) / "llama")
+            path = make_checkpoint("mistral", folder, pathlib.Path(folder) / "llama")
+            change_config(path, lambda config: config.update({"sliding_window": None}))
+            with torch.no_grad():
+                self.assertEqual(apart(opened(path)(ids).logits, llama(ids).logits), 0)
 
     def test_keys_with_leading_zeros_and_both_spellings_of_rotary_keys_are_read(self):
         for name in ("llama", "gemma3"):
