@@ -1,8 +1,11 @@
 #include "backends/export/onnx_weights.h"
 
+#include "backends/base/memory_error.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -48,6 +51,19 @@ at::Tensor projectionBias(const Model& model, const OnnxProjection& part) {
     return bias.defined() ? bias + added : added;
 }
 
+/// The function of OnnxTensor for a weight of the model. @param work passes the numbers to a sink
+template <typename Work>
+std::function<void(const OnnxSink&)> writerOf(const Model& model, int layer, WeightName weight, Work work) {
+    return [&model, layer, weight, work](const OnnxSink& sink) {
+        try {
+            work(sink);
+        } catch (const c10::Error& error) {
+            throw torchError(error, model.place(layer, weight));
+        }
+        model.release(layer, weight);
+    };
+}
+
 template <typename Number>
 OnnxTensor onnxConstant(std::string name, OnnxType type, std::vector<std::int64_t> shape, std::vector<Number> values) {
     return {std::move(name), type, std::move(shape),
@@ -58,29 +74,28 @@ OnnxTensor onnxConstant(std::string name, OnnxType type, std::vector<std::int64_
 
 OnnxTensor onnxTable(const Model& model, std::string name, int layer, WeightName weight) {
     const std::vector<std::int64_t> shape = expectedShape(model.spec(), layer, weight);
-    return {std::move(name), OnnxType::float32, shape, [&model, layer, weight, shape](const OnnxSink& sink) {
-                if (shape.size() == 1)
-                    return passNumbers(model.tensor(layer, weight), sink);
-                const std::int64_t step =
-                    std::max<std::int64_t>(1, numbersAtOnce / std::max<std::int64_t>(1, shape[1]));
-                for (std::int64_t begin = 0; begin < shape[0]; begin += step) {
-                    std::vector<std::int64_t> rows(static_cast<std::size_t>(std::min(step, shape[0] - begin)));
-                    std::iota(rows.begin(), rows.end(), begin);
-                    passNumbers(model.rows(layer, weight, rows), sink);
-                }
-                model.release(layer, weight);
-            }};
+    const auto write = [&model, layer, weight, shape](const OnnxSink& sink) {
+        if (shape.size() == 1)
+            return passNumbers(model.tensor(layer, weight), sink);
+        const std::int64_t step = std::max<std::int64_t>(1, numbersAtOnce / std::max<std::int64_t>(1, shape[1]));
+        for (std::int64_t begin = 0; begin < shape[0]; begin += step) {
+            std::vector<std::int64_t> rows(static_cast<std::size_t>(std::min(step, shape[0] - begin)));
+            std::iota(rows.begin(), rows.end(), begin);
+            passNumbers(model.rows(layer, weight, rows), sink);
+        }
+    };
+    return {std::move(name), OnnxType::float32, shape, writerOf(model, layer, weight, write)};
 }
 
 OnnxTensor onnxWeight(const Model& model, std::string name, const OnnxProjection& projection) {
     const std::vector<std::int64_t> all = expectedShape(model.spec(), projection.layer, projection.weight);
+    const auto write = [&model, projection](const OnnxSink& sink) {
+        passNumbers(projectionWeight(model, projection).t(), sink);
+    };
     return {std::move(name),
             OnnxType::float32,
             {keptCount(projection.columns, all[1]), keptCount(projection.rows, all[0])},
-            [&model, projection](const OnnxSink& sink) {
-                passNumbers(projectionWeight(model, projection).t(), sink);
-                model.release(projection.layer, projection.weight);
-            }};
+            writerOf(model, projection.layer, projection.weight, write)};
 }
 
 bool hasOnnxBias(const Model& model, const OnnxProjection& projection) {
@@ -89,10 +104,13 @@ bool hasOnnxBias(const Model& model, const OnnxProjection& projection) {
 
 OnnxTensor onnxBias(const Model& model, std::string name, const OnnxProjection& projection) {
     const std::vector<std::int64_t> all = expectedShape(model.spec(), projection.layer, projection.weight);
+    const auto write = [&model, projection](const OnnxSink& sink) {
+        passNumbers(projectionBias(model, projection), sink);
+    };
     return {std::move(name),
             OnnxType::float32,
             {keptCount(projection.rows, all[0])},
-            [&model, projection](const OnnxSink& sink) { passNumbers(projectionBias(model, projection), sink); }};
+            writerOf(model, projection.layer, projection.bias, write)};
 }
 
 OnnxTensor onnxNumber(std::string name, float value) {

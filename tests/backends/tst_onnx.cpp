@@ -371,6 +371,20 @@ private slots:
         QCOMPARE(namesIn(scratch.path()), QStringList{"out"});
     }
 
+    void fromAGgufThereIsNoConfiguration() {
+        const auto model = fixture("bert-legacy", "model.gguf");
+        const Scratch scratch;
+        const PruningMask mask = headAndNeuronCut(model->spec());
+        const ExportResult result = exportModel(*model, exportTarget("onnx"), requestOf(mask, scratch.path("out")));
+        QCOMPARE(namesIn(scratch.path("out")), (QStringList{"README.md", "model.mask.json", "model.onnx"}));
+        QCOMPARE(result.warnings.size(), 1U);
+        QCOMPARE(result.warnings.front(),
+                 std::string("the source is a GGUF, so the export has no config.json and no tokenizer"));
+        const onnx::File file = onnx::read(scratch.path("out/model.onnx").toStdString());
+        const Batch batch = paddedRows(model->spec());
+        QVERIFY(differenceOf(engineOutputs(*model, mask, batch), onnx::run(file, inputsOf(batch)), batch) <= tolerance);
+    }
+
     void cancelledAndRefusedExportsLeaveNothing() {
         const auto model = fixture("bert");
         const Scratch scratch;

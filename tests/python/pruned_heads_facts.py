@@ -36,6 +36,8 @@ FAMILIES = {
                tf.AlbertForSequenceClassification),
     "albert, 3 groups": (tf.AlbertConfig(**PLAIN, embedding_size=10, type_vocab_size=2, num_hidden_groups=3),
                          tf.AlbertModel, tf.AlbertForSequenceClassification),
+    "albert, 2 inner": (tf.AlbertConfig(**PLAIN, embedding_size=10, type_vocab_size=2, inner_group_num=2),
+                        tf.AlbertModel, tf.AlbertForSequenceClassification),
 }
 CASES = {
     "one head": {0: [1]},
@@ -55,9 +57,16 @@ def redraw(model):
                             else 0.4 * noise)
 
 
-def stored_name(family, layer):
-    """The part of a tensor's name that belongs to a layer, for a model with one inner layer in each group."""
-    return f"albert_layer_groups.{layer}.albert_layers.0." if family.startswith("albert") else f"encoder.layer.{layer}."
+def stored_layers(config):
+    return config.num_hidden_groups * config.inner_group_num if config.model_type == "albert" else LAYERS
+
+
+def stored_name(config, layer):
+    """The part of a tensor's name that belongs to a stored layer."""
+    if config.model_type != "albert":
+        return f"encoder.layer.{layer}."
+    group, inner = divmod(layer, config.inner_group_num)
+    return f"albert_layer_groups.{group}.albert_layers.{inner}."
 
 
 def outputs(model):
@@ -69,12 +78,12 @@ def outputs(model):
     return found.logits if "logits" in found else found.last_hidden_state[visible.bool()]
 
 
-def zeroed(model, family, pruned):
+def zeroed(model, pruned):
     """The outputs of the whole model with zeros in the columns of pruned heads."""
     state = {name: value.clone() for name, value in model.state_dict().items()}
     for layer, heads in pruned.items():
         for name, value in state.items():
-            if stored_name(family, layer) in name and name.endswith(("output.dense.weight", "attention.dense.weight")) \
+            if stored_name(model.config, layer) in name and name.endswith(("output.dense.weight", "attention.dense.weight")) \
                     and ".attention." in name:
                 for head in heads:
                     value[:, head * WIDTH:(head + 1) * WIDTH] = 0
@@ -82,7 +91,7 @@ def zeroed(model, family, pruned):
     return outputs(model)
 
 
-def slice_folder(folder, family, pruned):
+def slice_folder(folder, pruned, whole_config):
     """Removes heads from the folder of a whole model."""
     config = json.loads((folder / "config.json").read_text())
     config["pruned_heads"] = {str(layer): heads for layer, heads in pruned.items()}
@@ -92,7 +101,7 @@ def slice_folder(folder, family, pruned):
         rows = torch.tensor([head * WIDTH + i for head in range(HEADS) if head not in heads for i in range(WIDTH)],
                             dtype=torch.long)
         for name, value in state.items():
-            if stored_name(family, layer) not in name or ".attention." not in name:
+            if stored_name(whole_config, layer) not in name or ".attention." not in name:
                 continue
             if any(part in name for part in (".query.", ".key.", ".value.")):
                 state[name] = value.index_select(0, rows).contiguous()
@@ -120,7 +129,7 @@ def judge(family, kind, attention, pruned):
         redraw(model)
         model.save_pretrained(whole)
         model.save_pretrained(own)
-        expected = zeroed(opened(whole), family, pruned)
+        expected = zeroed(opened(whole), pruned)
 
         def from_own():
             mine = opened(own)
@@ -132,7 +141,7 @@ def judge(family, kind, attention, pruned):
             opened(whole).save_pretrained(again)
             return outputs(opened(again))
 
-        slice_folder(whole, family, pruned)
+        slice_folder(whole, pruned, config)
         return {"open": verdict(lambda: outputs(opened(whole)), expected), "again": verdict(from_again, expected),
                 "own": verdict(from_own, expected)}
 
@@ -143,8 +152,8 @@ def main():
     print("transformers", tf.__version__, "torch", torch.__version__)
     for family, (_, base, classifier) in FAMILIES.items():
         for case, pruned in CASES.items():
-            if family == "albert":
-                pruned = {0: pruned.get(0, pruned.get(1))}
+            stored = stored_layers(FAMILIES[family][0])
+            pruned = {layer: heads for layer, heads in pruned.items() if layer < stored} or {0: [0, 1, 2, 3]}
             for kind in (base, classifier):
                 for attention in ("eager", "sdpa"):
                     found = judge(family, kind, attention, pruned)
