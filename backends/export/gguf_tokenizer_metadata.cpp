@@ -115,12 +115,18 @@ AddedAround aroundOf(const ConvertedTokenizer& source) {
     return around;
 }
 
+/// A JSON file in the folder of the tokenizer; empty if there is none.
+std::optional<JsonObject> jsonBeside(const ConvertedTokenizer& source, const char* name) {
+    const fs::path path = source.file.parent_path() / name;
+    return fs::exists(path) ? std::optional(JsonObject::parse(wholeFile(path), path.string())) : std::nullopt;
+}
+
 /// Fills in the special tokens that only config.json states.
 void readConfigIds(const ConvertedTokenizer& source, TokenizerCard& card) {
-    const fs::path path = source.file.parent_path() / "config.json";
-    if (!fs::exists(path))
+    const auto stated = jsonBeside(source, "config.json");
+    if (!stated)
         return;
-    const JsonObject config = JsonObject::parse(wholeFile(path), path.string());
+    const JsonObject& config = *stated;
     const auto fill = [&](const char* key, std::optional<int>& id) {
         // The value may be a list or null. A list has further tokens at which generation ends; the first is EOS.
         const std::string value = config.isSet(key) ? config.shownValue(key) : "";
@@ -421,12 +427,11 @@ void MetadataWriter::writeWordPiece() {
         if (model.text("continuing_subword_prefix").value_or("##") != "##")
             model.refuse("continuing_subword_prefix", "is not \"##\", the only one of llama.cpp");
         cleaning = bertSteps(*m_source.document);
-    } else if (const fs::path path = m_source.file.parent_path() / "tokenizer_config.json"; fs::exists(path)) {
-        const JsonObject config = JsonObject::parse(wholeFile(path), path.string());
-        if (!config.flag("tokenize_chinese_chars").value_or(true))
-            config.refuse("tokenize_chinese_chars", "is false, but llama.cpp has no such option");
-        cleaning.lowerCase = config.flag("do_lower_case").value_or(true);
-        cleaning.stripAccents = config.flag("strip_accents").value_or(cleaning.lowerCase);
+    } else if (const auto config = jsonBeside(m_source, "tokenizer_config.json")) {
+        if (!config->flag("tokenize_chinese_chars").value_or(true))
+            config->refuse("tokenize_chinese_chars", "is false, but llama.cpp has no such option");
+        cleaning.lowerCase = config->flag("do_lower_case").value_or(true);
+        cleaning.stripAccents = config->flag("strip_accents").value_or(cleaning.lowerCase);
     }
     if (!m_around.front || !m_around.end)
         throw Error("does not put a special token in front of a text and one at its end, as llama.cpp does for "
@@ -442,6 +447,9 @@ void MetadataWriter::writeWordPiece() {
     putSpecials(true, false);    // it adds the separator by itself
     put("normalizer.lowercase", cleaning.lowerCase);
     put("normalizer.strip_accents", cleaning.stripAccents);
+    const auto config = jsonBeside(m_source, "config.json");
+    if (const auto types = config ? config->integer("type_vocab_size", 0, mostIds) : std::nullopt)
+        put("token_type_count", static_cast<std::uint32_t>(*types)); // llama.cpp wants it among the tokenizer's keys
 }
 
 /// Whether a BPE vocabulary consists of bytes in GPT-2's alphabet.

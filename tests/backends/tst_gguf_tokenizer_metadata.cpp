@@ -6,6 +6,7 @@
 #include "backends/export/hf_tokenizer_files.h"
 #include "backends/formats/gguf.h"
 #include "backends/tokenizers/open_tokenizer.h"
+#include "backends/tokenizers/pre_tokenizers.h"
 #include "tests/support/suite.h"
 #include "tests/support/tokenizer_files.h"
 #endif
@@ -172,6 +173,48 @@ private slots:
         QCOMPARE(*words.integer("tokenizer.ggml.bos_token_id", 0, 1000), std::int64_t{2});
     }
 
+    void stepsHaveTheNameOfTheirExpressions_data() {
+        QTest::addColumn<QByteArray>("steps");
+        QTest::addColumn<bool>("wholeWords");
+        QTest::addColumn<QString>("name");
+        const auto split = [](std::string_view pattern) {
+            return QByteArray::fromStdString(
+                nlohmann::json{{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}}.dump());
+        };
+        const auto bytes = [](const char* splits) {
+            return QByteArray(R"({"type":"ByteLevel","add_prefix_space":false,"use_regex":)") + splits + "}";
+        };
+        const QByteArray digits = R"({"type":"Digits","individual_digits":true})";
+        QTest::newRow("ByteLevel") << bytes("true") << false << "gpt-2";
+        QTest::newRow("GPT-2") << split(gpt2Pattern) + "," + bytes("false") << false << "gpt-2";
+        QTest::newRow("digits") << digits + "," + bytes("true") << false << "smollm";
+        QTest::newRow("numbers") << split("\\p{N}") + "," + bytes("true") << false << "smollm";
+        QTest::newRow("digits, GPT-2") << digits + "," + split(gpt2Pattern) + "," + bytes("false") << false << "smollm";
+        QTest::newRow("Llama 3") << split(llama3Pattern) + "," + bytes("false") << true << "llama-bpe";
+        QTest::newRow("Llama 3, merging") << split(llama3Pattern) + "," + bytes("false") << false << "dbrx";
+        QTest::newRow("Qwen 2") << split(qwen2Pattern) + "," + bytes("false") << false << "qwen2";
+        QTest::newRow("tekken") << split(tekkenPattern) + "," + bytes("false") << true << "tekken";
+    }
+    void stepsHaveTheNameOfTheirExpressions() {
+        QFETCH(QByteArray, steps);
+        QFETCH(bool, wholeWords);
+        QFETCH(QString, name);
+        const Scratch scratch;
+        auto json = nlohmann::ordered_json::parse(plainTokens().toStdString());
+        json["pre_tokenizer"]["pretokenizers"] = nlohmann::ordered_json::parse("[" + steps.toStdString() + "]");
+        json["model"]["ignore_merges"] = wholeWords;
+        if (name == "qwen2")
+            json["normalizer"] = {{"type", "NFC"}};
+        const std::string path = scratch.write("tokenizer.json", QByteArray::fromStdString(json.dump()));
+        QCOMPARE(QString::fromStdString(*metadataOf(QString::fromStdString(path), scratch).text("tokenizer.ggml.pre")),
+                 name);
+        std::vector<std::string> texts = caseTexts("byte-level");
+        texts.push_back(oddText());
+        std::size_t ids = 0;
+        QCOMPARE(differingTexts(*openTokenizer(path), *convertedOf(QString::fromStdString(path), scratch), texts, ids),
+                 0);
+    }
+
     void theVocabularyIsFilledUpToTheEmbedding() {
         const Scratch scratch;
         const auto converted = convertedOf(fixtures + "byte-level", scratch, 512);
@@ -230,9 +273,11 @@ private slots:
         QByteArray json = readFixture("word-piece");
         json.replace("\"lowercase\":true", "\"lowercase\":false");
         const std::string path = scratch.write("tokenizer.json", json);
+        scratch.write("config.json", R"({"type_vocab_size": 2})");
         const GgufMetadata metadata = metadataOf(QString::fromStdString(path), scratch);
         QCOMPARE(*metadata.flag("tokenizer.ggml.normalizer.lowercase"), false);
         QCOMPARE(*metadata.flag("tokenizer.ggml.normalizer.strip_accents"), false);
+        QCOMPARE(*metadata.integer("tokenizer.ggml.token_type_count", 0, 10), std::int64_t{2});
         std::size_t ids = 0;
         QCOMPARE(differingTexts(*openTokenizer(path), *convertedOf(QString::fromStdString(path), scratch),
                                 caseTexts("word-piece"), ids),

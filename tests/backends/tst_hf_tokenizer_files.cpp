@@ -5,6 +5,7 @@
 #include "backends/export/gguf_tokenizer_metadata.h"
 #include "backends/export/hf_tokenizer_files.h"
 #include "backends/formats/gguf.h"
+#include "backends/tokenizers/gguf_tokenizer.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tokenizer_files.h"
@@ -85,6 +86,53 @@ private slots:
         }
         qInfo("%zu texts, %zu tokens, %d texts differ", texts.size(), ids, differing);
         QCOMPARE(differing, 0);
+    }
+
+    void everyPreTokenizerIsWritten_data() {
+        QTest::addColumn<QString>("name");
+        for (const GgufPreTokenizer& row : ggufPreTokenizers())
+            QTest::newRow(std::string(row.name).c_str()) << QString::fromStdString(std::string(row.name));
+        QTest::newRow("default") << "default";
+    }
+    void everyPreTokenizerIsWritten() {
+        QFETCH(QString, name);
+        const Scratch scratch;
+        const QString file = EditedVocabulary().set(fieldOf("tokenizer.ggml.pre", name.toStdString())).write(scratch);
+        writeFiles(file, scratch);
+        const auto source = openTokenizer(file.toStdString());
+        const auto written = openTokenizer(scratch.path("tokenizer.json").toStdString());
+        std::vector<std::string> texts = caseTexts("byte-level");
+        texts.push_back(oddText());
+        for (const std::string& text : texts)
+            QVERIFY2(source->encode(text).ids == written->encode(text).ids, text.c_str());
+    }
+
+    void aRoundTripKeepsTheMetadata_data() {
+        QTest::addColumn<QString>("path");
+        QTest::newRow("demo") << demoModel();
+        QTest::newRow("gpt-2") << realData() + "/tokenizers/llama.cpp/ggml-vocab-gpt-2.gguf";
+    }
+    void aRoundTripKeepsTheMetadata() {
+        QFETCH(QString, path);
+        if (realData().isEmpty() || path.isEmpty())
+            QSKIP("SECATEUR_TEST_DATA names no folder of real vocabularies, or the demo model is not there");
+        const Scratch scratch;
+        writeFiles(path, scratch);
+        const GgufPart before = readGguf(MappedFile::open(path.toStdString()));
+        const GgufTokenizer again = ggufTokenizerOf(scratch.path().toStdString());
+        QVERIFY(again.warnings.empty());
+        const GgufPart after = readGguf(MappedFile::open(scratch.write("again.gguf", vocabularyFile(again.fields))));
+        const auto key = [](const char* name) { return std::string("tokenizer.ggml.") + name; };
+        for (const char* name : {"model", "pre"})
+            QCOMPARE(*after.metadata.text(key(name)), *before.metadata.text(key(name)));
+        for (const char* name : {"tokens", "merges"})
+            QVERIFY2(*after.metadata.texts(key(name)) == *before.metadata.texts(key(name)), name);
+        QVERIFY(*after.metadata.integers(key("token_type"), 0, 6) ==
+                *before.metadata.integers(key("token_type"), 0, 6));
+        for (const char* name : {"bos_token_id", "eos_token_id", "padding_token_id"})
+            QVERIFY2(after.metadata.integer(key(name), 0, 1 << 20) == before.metadata.integer(key(name), 0, 1 << 20),
+                     name);
+        QVERIFY(after.metadata.text("tokenizer.chat_template") == before.metadata.text("tokenizer.chat_template"));
     }
 
     void rolesAndTemplatesAreKept() {
