@@ -16,20 +16,11 @@ namespace secateur {
 
 namespace {
 
-enum TokenType : std::int64_t { normal = 1, unknown = 2, control = 3, userDefined = 4, unused = 5, byteToken = 6 };
-
 std::string key(const char* name) {
     return std::string("tokenizer.ggml.") + name;
 }
 
-/// A row for a pre-tokenizer of vocabularies of the kind gpt2 ("tokenizer.ggml.pre").
-struct PreKind {
-    std::string_view name;
-    enum class Cut { gpt2, digitsAndGpt2, llama3, qwen2, tekken } cut;
-    bool wholeWords = false;
-    bool addsBos = false;
-    bool addsEos = false;
-};
+using PreKind = GgufPreTokenizer;
 
 /// The values of keys that every kind of vocabulary has.
 struct GgufVocabulary {
@@ -70,7 +61,7 @@ GgufVocabulary readSource(const GgufMetadata& metadata) {
             metadata.refuse(key(name), fmt::format("has {} elements, but the vocabulary has {}", count, texts->size()));
     };
     source.types = metadata.integers(key("token_type"), 0, mostIds)
-                       .value_or(std::vector<std::int64_t>(texts->size(), TokenType::normal));
+                       .value_or(std::vector<std::int64_t>(texts->size(), gguf_token::normal));
     checkCount("token_type", source.types.size());
     source.scores = metadata.numbers(key("scores")).value_or(std::vector<float>(texts->size(), 0.F));
     checkCount("scores", source.scores.size());
@@ -81,6 +72,7 @@ GgufVocabulary readSource(const GgufMetadata& metadata) {
 
 using enum PreKind::Cut;
 
+// The first row with the properties of a tokenizer gives the name that is written.
 constexpr std::array preKinds{
     PreKind{"gpt-2", gpt2},
     PreKind{"gpt2", gpt2},
@@ -96,13 +88,12 @@ constexpr std::array preKinds{
     PreKind{"llama3", llama3, true, true},
     PreKind{"llama-v3", llama3, true, true},
     PreKind{"falcon3", llama3, true, true},
+    PreKind{"dbrx", llama3},
+    PreKind{"smaug-bpe", llama3},
     PreKind{"qwen2", qwen2},
     PreKind{"deepseek-r1-qwen", qwen2},
     PreKind{"tekken", tekken, true, true},
 };
-
-constexpr const char* tekkenPattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 const PreKind& preKindOf(const GgufVocabulary& source, TokenizerCard& card) {
     const auto name = source.metadata.text(key("pre"));
@@ -132,8 +123,8 @@ void addSteps(const GgufVocabulary& source, const PreKind& pre, TokenizerParts& 
         parts.preTokenizers.push_back(makeScan(qwen2Rule));
         break;
     case tekken:
-        parts.preTokenizers.push_back(
-            makeSplit(std::make_shared<const Regex>(tekkenPattern, source.subject("pre")), Delimiters::isolated));
+        parts.preTokenizers.push_back(makeSplit(
+            std::make_shared<const Regex>(std::string(tekkenPattern), source.subject("pre")), Delimiters::isolated));
         break;
     }
 }
@@ -176,8 +167,9 @@ void readLlama(GgufVocabulary& source, TokenizerParts& parts) {
     options.fuseUnknown = true;
     options.lateUnknown = true;
     options.unknown = source.special("unknown_token_id").value_or(0);
-    const auto merges = mergesByScore(*source.vocabulary, source.scores,
-                                      source.ofTypes({TokenType::normal, TokenType::userDefined, TokenType::unused}));
+    const auto merges =
+        mergesByScore(*source.vocabulary, source.scores,
+                      source.ofTypes({gguf_token::normal, gguf_token::userDefined, gguf_token::unused}));
     parts.model = std::make_unique<Bpe>(source.vocabulary, merges, options);
     const bool prefix = source.flag("add_space_prefix", true);
     if (prefix)
@@ -196,37 +188,53 @@ void readUnigram(GgufVocabulary& source, TokenizerParts& parts) {
     UnigramOptions options;
     options.unknown = source.special("unknown_token_id").value_or(2);
     options.singlePrecision = true;
-    options.usable = source.ofTypes({TokenType::normal, TokenType::userDefined});
-    options.userDefined = source.ofTypes({TokenType::userDefined});
+    options.usable = source.ofTypes({gguf_token::normal, gguf_token::userDefined});
+    options.userDefined = source.ofTypes({gguf_token::userDefined});
     parts.model = std::make_unique<Unigram>(
         source.vocabulary, std::vector<double>(source.scores.begin(), source.scores.end()), std::move(options));
     addMarkDecoders(rules.prefix, parts);
     parts.normalizers.push_back(makeSentencePiece(std::move(rules)));
 }
 
+/// Whether a token looks like a special token of BERT: "[MASK]". Files of older versions of llama.cpp do not mark its
+/// place in a word.
+bool isBracketed(std::string_view text) {
+    return text.starts_with('[') && text.ends_with(']') && text.size() > 2;
+}
+
 /// Reads a vocabulary of BERT. GGUF marks tokens at the beginning of words, while WordPiece marks the other tokens of a
 /// word.
 void readBert(GgufVocabulary& source, TokenizerParts& parts) {
-    bool cased = false;
     for (std::size_t i = 0; i < source.tokens.size(); ++i) {
         std::string& text = source.tokens[i].text;
-        const bool named = text.starts_with('[') && text.ends_with(']') && text.size() > 2;
-        if (source.types[i] != TokenType::normal || named)
+        if (source.types[i] != gguf_token::normal || isBracketed(text))
             continue;
         if (text.starts_with(spaceMark))
             text.erase(0, spaceMark.size());
         else if (!text.starts_with("##"))
             text.insert(0, "##");
-        cased = cased || std::ranges::any_of(text, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
     }
     source.vocabulary = makeVocabulary(source.tokens, source.subject("tokens"));
     constexpr std::size_t longestWord = 100;
     parts.model = std::make_unique<WordPiece>(source.vocabulary, "##", source.special("unknown_token_id").value_or(-1),
                                               longestWord);
-    parts.normalizers.push_back(makeBertCleaning({.stripAccents = !cased, .lowerCase = !cased}));
+    parts.normalizers.push_back(makeBertCleaning(ggufBertCleaning(source.metadata)));
     parts.preTokenizers.push_back(makeSplit(unicode::isSpace, Delimiters::removed));
     parts.preTokenizers.push_back(makeSplit(unicode::isBertPunctuation, Delimiters::isolated));
     parts.decoders.push_back(makeWordPieceDecoder("##", true));
+}
+
+/// Whether a token of a vocabulary of BERT has a capital letter, apart from special tokens.
+bool hasCapitals(const GgufMetadata& metadata) {
+    const auto tokens = metadata.texts(key("tokens")).value_or(std::vector<std::string_view>());
+    const auto types = metadata.integers(key("token_type"), 0, mostIds);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const bool isNormal = !types || i >= types->size() || (*types)[i] == gguf_token::normal;
+        if (isNormal && !isBracketed(tokens[i]) &&
+            std::ranges::any_of(tokens[i], [](char letter) { return letter >= 'A' && letter <= 'Z'; }))
+            return true;
+    }
+    return false;
 }
 
 void readSpecials(const GgufVocabulary& source, TokenizerParts& parts) {
@@ -242,8 +250,8 @@ void readSpecials(const GgufVocabulary& source, TokenizerParts& parts) {
     const bool roberta = source.pre && source.pre->name == "roberta-bpe";
     std::vector<AddedToken> added;
     for (std::size_t i = 0; i < source.tokens.size(); ++i) {
-        const bool special = source.types[i] == TokenType::control || source.types[i] == TokenType::unknown;
-        if (!special && source.types[i] != TokenType::userDefined)
+        const bool special = source.types[i] == gguf_token::control || source.types[i] == gguf_token::unknown;
+        if (!special && source.types[i] != gguf_token::userDefined)
             continue;
         AddedToken token;
         token.id = static_cast<int>(i);
@@ -293,6 +301,16 @@ void readTemplate(const GgufVocabulary& source, const std::string& kind, Tokeniz
 }
 
 } // namespace
+
+BertCleaning ggufBertCleaning(const GgufMetadata& metadata) {
+    const auto lower = metadata.flag(key("normalizer.lowercase"));
+    const bool lowers = lower ? *lower : !hasCapitals(metadata);
+    return {.stripAccents = metadata.flag(key("normalizer.strip_accents")).value_or(lowers), .lowerCase = lowers};
+}
+
+std::span<const GgufPreTokenizer> ggufPreTokenizers() {
+    return preKinds;
+}
 
 TokenizerParts readGgufTokenizer(const GgufMetadata& metadata) {
     const auto kind = metadata.text(key("model"));

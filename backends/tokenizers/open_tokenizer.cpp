@@ -194,6 +194,10 @@ auto openingTokenizer(const std::string& path, Work work) {
 
 } // namespace
 
+TokenizerParts readTokenizerParts(const std::string& path) {
+    return openingTokenizer(path, [&] { return partsAt(snapshotOf(path)); });
+}
+
 std::shared_ptr<const Tokenizer> openTokenizer(const std::string& path) {
     return openingTokenizer(path, [&] { return assemble(partsAt(snapshotOf(path))); });
 }

@@ -20,13 +20,9 @@ struct Known {
 };
 
 constexpr std::array known{
-    Known{R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", gpt2Rule},
-    Known{
-        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-        llama3Rule},
-    Known{
-        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-        qwen2Rule},
+    Known{gpt2Pattern, gpt2Rule},
+    Known{llama3Pattern, llama3Rule},
+    Known{qwen2Pattern, qwen2Rule},
 };
 
 /// Finds the pieces of a range of a text by a ScanRule.

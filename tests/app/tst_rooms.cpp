@@ -70,7 +70,7 @@ const QMap<QString, QStringList> shelves{
     {"backends/kernels", {}},
     {"backends/engine", {"base", "config", "formats", "kernels"}},
     {"backends/session", {"base", "config", "formats"}},
-    {"backends/export", {"base", "formats", "engine", "session"}},
+    {"backends/export", {"base", "formats", "engine", "session", "tokenizers"}},
     {"backends/json", {"engine", "session", "export"}},
     {"backends/tokenizers", {"base", "formats"}},
     {"backends/text", {"base", "formats", "session", "tokenizers"}},

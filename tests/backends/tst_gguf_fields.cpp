@@ -43,13 +43,14 @@ private slots:
         const std::vector<std::uint32_t> counts{4'000'000'000U};
         const std::vector<float> scores{-1.5F, 0.F};
         const std::vector<std::byte> raw{std::byte{9}, std::byte{255}};
-        const GgufMetadata metadata = readBack(
-            {fieldOf("text", "gpt2"), fieldOf("string", std::string("two words")), fieldOf("yes", true),
-             fieldOf("no", false), fieldOf("u32", 4'000'000'000U), fieldOf("i32", -5), fieldOf("u64", std::uint64_t{1} << 40U),
-             fieldOf("f32", 1e-5F), fieldOf("texts", names), fieldOf("views", views), fieldOf("i32s", numbers),
-             fieldOf("u32s", counts), fieldOf("f32s", scores), fieldOf("u8s", raw), flagsFieldOf("flags", {true, false}),
-             fieldOf("none", std::span<const std::string>())},
-            bytes);
+        const GgufMetadata metadata =
+            readBack({fieldOf("text", "gpt2"), fieldOf("string", std::string("two words")), fieldOf("yes", true),
+                      fieldOf("no", false), fieldOf("u32", 4'000'000'000U), fieldOf("i32", -5),
+                      fieldOf("u64", std::uint64_t{1} << 40U), fieldOf("f32", 1e-5F), fieldOf("texts", names),
+                      fieldOf("views", views), fieldOf("i32s", numbers), fieldOf("u32s", counts),
+                      fieldOf("f32s", scores), fieldOf("u8s", raw), flagsFieldOf("flags", {true, false}),
+                      fieldOf("none", std::span<const std::string>())},
+                     bytes);
         QCOMPARE(*metadata.text("text"), std::string("gpt2"));
         QCOMPARE(*metadata.text("string"), std::string("two words"));
         QCOMPARE(*metadata.flag("yes"), true);
@@ -69,15 +70,24 @@ private slots:
     }
 
     void bytesAreThoseOfTheFormat() {
-        QCOMPARE(bytesOf(fieldOf("key", "ab")).toHex(), QByteArray("08000000" "0200000000000000" "6162"));
-        QCOMPARE(bytesOf(fieldOf("key", true)).toHex(), QByteArray("07000000" "01"));
-        QCOMPARE(bytesOf(fieldOf("key", 3U)).toHex(), QByteArray("04000000" "03000000"));
-        QCOMPARE(bytesOf(fieldOf("key", -2)).toHex(), QByteArray("05000000" "feffffff"));
-        QCOMPARE(bytesOf(fieldOf("key", 1.F)).toHex(), QByteArray("06000000" "0000803f"));
-        QCOMPARE(bytesOf(fieldOf("key", std::uint64_t{1})).toHex(), QByteArray("0a000000" "0100000000000000"));
+        QCOMPARE(bytesOf(fieldOf("key", "ab")).toHex(), QByteArray("08000000"
+                                                                   "0200000000000000"
+                                                                   "6162"));
+        QCOMPARE(bytesOf(fieldOf("key", true)).toHex(), QByteArray("07000000"
+                                                                   "01"));
+        QCOMPARE(bytesOf(fieldOf("key", 3U)).toHex(), QByteArray("04000000"
+                                                                 "03000000"));
+        QCOMPARE(bytesOf(fieldOf("key", -2)).toHex(), QByteArray("05000000"
+                                                                 "feffffff"));
+        QCOMPARE(bytesOf(fieldOf("key", 1.F)).toHex(), QByteArray("06000000"
+                                                                  "0000803f"));
+        QCOMPARE(bytesOf(fieldOf("key", std::uint64_t{1})).toHex(), QByteArray("0a000000"
+                                                                               "0100000000000000"));
         const std::vector<std::int32_t> numbers{2, 0};
-        QCOMPARE(bytesOf(fieldOf("key", numbers)).toHex(),
-                 QByteArray("09000000" "05000000" "0200000000000000" "0200000000000000"));
+        QCOMPARE(bytesOf(fieldOf("key", numbers)).toHex(), QByteArray("09000000"
+                                                                      "05000000"
+                                                                      "0200000000000000"
+                                                                      "0200000000000000"));
     }
 };
 
