@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <span>
@@ -173,11 +174,28 @@ void refuseTied(const ModelSpec& spec, Reasons& reasons) {
         reasons.emplace_back("its layers share their weights, which only checkpoints of unchanged shapes can store");
 }
 
-void refuseUnlike(Reasons& reasons, std::string_view format, std::string_view wanted) {
-    if (format == "gguf" && wanted != "gguf")
-        reasons.emplace_back("the source is a GGUF, which has no Hugging Face configuration and tokenizer");
-    if (format != "gguf" && wanted == "gguf")
-        reasons.emplace_back("the source is not a GGUF");
+/// Adds a reason if a checkpoint of one format cannot become one of the other.
+void refuseUnlike(Reasons& reasons, const ModelSpec& spec, std::string_view format, std::string_view wanted) {
+    const bool isConverted = (format == "gguf") != (wanted == "gguf");
+    if (!isConverted)
+        return;
+    if (spec.family == Family::encoder)
+        reasons.emplace_back("encoders are exported in the format of the source only");
+    const bool isPlain = !spec.architecture.starts_with("gemma");
+    const bool hasWindow = std::ranges::any_of(spec.layers, [](const LayerSpec& layer) { return layer.window > 0; });
+    if (wanted == "gguf" && isPlain && hasWindow)
+        reasons.push_back(fmt::format("llama.cpp runs {} without the sliding window of this model", spec.architecture));
+    if (wanted == "gguf" && std::ranges::any_of(spec.layers, [](const LayerSpec& layer) {
+            return layer.attention == AttentionKind::full &&
+                   std::abs(layer.scoreScale * std::sqrt(layer.headDim) - 1) > 1e-6;
+        }))
+        reasons.emplace_back("GGUF cannot state the factor of its attention scores");
+    const bool isUniform = std::ranges::all_of(spec.layers, [&](const LayerSpec& layer) {
+        return layer.attention == AttentionKind::full && layer.heads == spec.layers.front().heads &&
+               layer.kvHeads == spec.layers.front().kvHeads && layer.ffn == spec.layers.front().ffn;
+    });
+    if (wanted != "gguf" && !isUniform)
+        reasons.emplace_back("layers of a GGUF that differ can only be exported as GGUF");
 }
 
 /// Adds a reason if the kept layers differ in shape.
@@ -256,7 +274,7 @@ int mostKeptHeads(const PruningMask& mask, const ModelSpec& spec) {
 std::vector<std::string> ggufNativeReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     Reasons reasons = uniformReasons(mask, spec);
     const MaskedModel model(mask, spec);
-    refuseUnlike(reasons, format, "gguf");
+    refuseUnlike(reasons, spec, format, "gguf");
     refuseGgufHeadCount(reasons, spec, mostKeptHeads(mask, spec));
     refuseOtherWindows(model, spec, reasons);
     refuseBiases(model, spec, "gguf", reasons);
@@ -269,7 +287,7 @@ std::vector<std::string> ggufDeciReasons(const PruningMask& mask, const ModelSpe
                             spec.architecture)};
     const MaskedModel model(mask, spec);
     Reasons reasons;
-    refuseUnlike(reasons, format, "gguf");
+    refuseUnlike(reasons, spec, format, "gguf");
     refuseEmpty(model, spec, reasons);
     model.refuse(
         reasons,
@@ -290,7 +308,7 @@ std::vector<std::string> ggufDeciReasons(const PruningMask& mask, const ModelSpe
 
 std::vector<std::string> nativeReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     Reasons reasons = uniformReasons(mask, spec);
-    refuseUnlike(reasons, format, "safetensors");
+    refuseUnlike(reasons, spec, format, "safetensors");
     refuseHeadCount(reasons, spec, mostKeptHeads(mask, spec));
     refuseBiases(MaskedModel(mask, spec), spec, "safetensors", reasons);
     return reasons;
@@ -301,7 +319,7 @@ std::vector<std::string> deciLmReasons(const PruningMask& mask, const ModelSpec&
         return {fmt::format("DeciLM is a Llama-like model: {}; {} is not", llamaLike, spec.architecture)};
     const MaskedModel model(mask, spec);
     Reasons reasons;
-    refuseUnlike(reasons, format, "safetensors");
+    refuseUnlike(reasons, spec, format, "safetensors");
     refuseEmpty(model, spec, reasons);
     model.refuse(
         reasons, [](const CutLayer& layer) { return layer.hasAttention() && layer.heads() != layer.spec.heads; },
@@ -329,7 +347,7 @@ std::vector<std::string> perLayerReasons(const PruningMask& mask, const ModelSpe
     model.refuse(
         reasons, [](const CutLayer& layer) { return layer.spec.attention == AttentionKind::linear; },
         "attention is a single matrix, which these classes do not have");
-    refuseUnlike(reasons, format, "safetensors");
+    refuseUnlike(reasons, spec, format, "safetensors");
     refuseTied(spec, reasons);
     refuseEmpty(model, spec, reasons);
     refuseMovedLayers(model, spec, reasons);

@@ -1,28 +1,22 @@
 #include "backends/export/export_writers.h"
 
-#include "analysis/base/error.h"
-#include "analysis/base/text.h"
 #include "analysis/export/bias_room.h"
 #include "backends/config/architectures.h"
-#include "backends/config/rope_divisors.h"
-#include "backends/config/tensor_patterns.h"
 #include "backends/export/compact_source.h"
 #include "backends/export/compact_tensors.h"
 #include "backends/export/export_files.h"
+#include "backends/export/gguf_description.h"
 #include "backends/export/gguf_file.h"
+#include "backends/export/gguf_tokenizer_metadata.h"
 #include "backends/formats/gguf.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <map>
+#include <optional>
 
 namespace secateur {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Metadata of a GGUF file, by key.
 using Fields = std::map<std::string, GgufField>;
@@ -74,21 +68,42 @@ void setShapes(Fields& fields, const ExportLayout& layout, const std::string& ar
         set(fields, fieldOf(prefix + "rope.dimension_count", static_cast<std::uint32_t>(first.rotary.dims)));
 }
 
-std::string ggufName(const ModelSpec& spec) {
-    for (const ArchitectureInfo& row : allArchitectures())
-        if (row.id == spec.architecture && !row.ggufNames.empty())
-            return std::string(row.ggufNames.front());
-    throw Error(fmt::format("has the architecture {}, which has no name in GGUF", spec.architecture));
-}
-
-/// Tensors that are not weights and that the export keeps, such as the divisors of rotary frequencies.
-void addUnchanged(std::vector<TargetTensor>& tensors, const Checkpoint& checkpoint) {
+/// The tensor of rotary divisors, copied from a GGUF source.
+std::optional<TargetTensor> copiedDivisors(const Checkpoint& checkpoint) {
     const TensorEntry* divisors = checkpoint.find("rope_freqs.weight");
     if (!divisors)
-        return;
+        return std::nullopt;
     FilePiece piece = copyOf(divisors->data);
     piece.file = divisors->file;
-    tensors.push_back({divisors->name, divisors->type, divisors->shape, {piece}});
+    return TargetTensor{divisors->name, divisors->type, divisors->shape, {piece}};
+}
+
+/// The metadata of a GGUF that is made from a Hugging Face checkpoint.
+Fields madeFields(const ModelCard& card, const std::string& architecture, std::vector<std::string>& warnings) {
+    Fields fields;
+    for (const GgufField& field : ggufFieldsOf(card.spec, architecture, card.name))
+        set(fields, field);
+    GgufTokenizer tokenizer = ggufTokenizerOf(card.path, card.spec.vocab);
+    for (const GgufField& field : tokenizer.fields)
+        set(fields, field);
+    warnings.insert(warnings.end(), tokenizer.warnings.begin(), tokenizer.warnings.end());
+    return fields;
+}
+
+/// How the tensors of a GGUF are named and stored: as in the source, or as llama.cpp does for the architecture.
+TensorConventions conventionsFor(const CompactSource& files, bool isGguf, const std::string& architecture) {
+    if (isGguf)
+        return {.pattern = [&files](WeightName weight) { return files.ownPattern(weight); },
+                .prefix = files.prefix(),
+                .pairsRotaryRows = files.description().pairsRotaryRows,
+                .addsOneToNorms = files.description().addsOneToNorms,
+                .type = {}};
+    const ArchitectureInfo& info = architectureOfGguf(architecture);
+    return {.pattern = [&spec = files.description().spec](WeightName weight) { return ggufPattern(spec, weight); },
+            .prefix = {},
+            .pairsRotaryRows = info.ggufPairsRotaryRows,
+            .addsOneToNorms = info.ggufAddsOneToNorms,
+            .type = {}};
 }
 
 } // namespace
@@ -104,26 +119,27 @@ ExportLayout ggufDeciLayout(const ModelSpec& source, const PruningMask& mask, st
 ExportResult writeGguf(const ExportTarget& target, const Model& source, const ExportRequest& request,
                        const Progress& progress) {
     const CompactSource files(source.card());
+    const bool isGguf = source.card().format == "gguf";
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, source.card().format);
+    const std::string architecture = ggufNameOf(layout.spec);
     WrittenTypes types(ggufTypes(), request.type);
-    const TensorConventions conventions{
-        .pattern = [&](WeightName weight) { return files.ownPattern(weight); },
-        .prefix = files.prefix(),
-        .pairsRotaryRows = files.description().pairsRotaryRows,
-        .addsOneToNorms = files.description().addsOneToNorms,
-        .type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); }};
+    TensorConventions conventions = conventionsFor(files, isGguf, architecture);
+    conventions.type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); };
     std::vector<TargetTensor> tensors =
         compactTensors(files.description(), files.slots(), request.record.mask, layout, conventions);
-    addUnchanged(tensors, files.checkpoint());
-    Fields fields = copiedFields(files.ggufMetadata(), ggufName(layout.spec));
-    setShapes(fields, layout, ggufName(layout.spec));
+    if (auto divisors = isGguf ? copiedDivisors(files.checkpoint()) : rotaryDivisors(layout.spec))
+        tensors.push_back(std::move(*divisors));
+    std::vector<std::string> warnings = types.warnings();
+    Fields fields =
+        isGguf ? copiedFields(files.ggufMetadata(), architecture) : madeFields(source.card(), architecture, warnings);
+    setShapes(fields, layout, architecture);
     std::vector<GgufField> list;
     for (auto& [key, field] : fields)
         list.push_back(std::move(field));
     const GgufFile file(list, std::move(tensors));
     const ExportPlan plan{.weights = file,
                           .isOneGguf = true,
-                          .warnings = types.warnings(),
+                          .warnings = warnings,
                           .contents = smallerContents,
                           .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
     return runExport(target, source, layout, request, plan, progress);

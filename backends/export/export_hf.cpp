@@ -7,9 +7,12 @@
 #include "backends/export/compact_tensors.h"
 #include "backends/export/companion_files.h"
 #include "backends/export/export_files.h"
+#include "backends/export/hf_description.h"
+#include "backends/export/hf_tokenizer_files.h"
 #include "backends/export/layered_config.h"
 #include "backends/export/safetensors_files.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -64,25 +67,63 @@ std::map<std::string, std::string> statedLayout(const std::string& config, const
 
 } // namespace
 
+namespace {
+
+/// How the tensors are named and stored: as in the source, or as transformers does for the architecture.
+TensorConventions hfConventions(const CompactSource& files, bool isGguf, const ExportLayout& layout) {
+    if (!isGguf)
+        return {.pattern = [&files](WeightName weight) { return files.ownPattern(weight); },
+                .prefix = layout.id == "per_layer" ? "model." : files.prefix(),
+                .pairsRotaryRows = false,
+                .addsOneToNorms = false,
+                .type = {}};
+    const auto rows = allArchitectures();
+    const ArchitectureInfo& info =
+        *std::ranges::find(rows, files.description().spec.architecture, &ArchitectureInfo::id);
+    return {.pattern =
+                [&info](WeightName weight) {
+                    for (const auto& patterns : info.hfTensors)
+                        for (const TensorPattern& pattern : patterns)
+                            if (pattern.weight == weight)
+                                return &pattern;
+                    return static_cast<const TensorPattern*>(nullptr);
+                },
+            .prefix = layout.id == "per_layer" ? "model." : info.prefixes.front(),
+            .pairsRotaryRows = false,
+            .addsOneToNorms = false,
+            .type = {}};
+}
+
+void addTokenizer(const GgufMetadata& metadata, ExportPlan& plan) {
+    const HfTokenizerFiles tokenizer = hfTokenizerFilesOf(metadata);
+    for (const HfTokenizerFiles::File& file : tokenizer.files)
+        plan.written[file.name] = file.content;
+    plan.warnings.insert(plan.warnings.end(), tokenizer.warnings.begin(), tokenizer.warnings.end());
+}
+
+} // namespace
+
 ExportResult writeHuggingFace(const ExportTarget& target, const Model& source, const ExportRequest& request,
                               const Progress& progress) {
     const ModelCard& card = source.card();
     const CompactSource files(card);
+    const bool isGguf = card.format == "gguf";
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, card.format);
     WrittenTypes types(safetensorsTypes(), request.type);
-    const TensorConventions conventions{
-        .pattern = [&](WeightName weight) { return files.ownPattern(weight); },
-        .prefix = layout.id == "per_layer" ? "model." : files.prefix(),
-        .type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); }};
+    TensorConventions conventions = hfConventions(files, isGguf, layout);
+    conventions.type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); };
     SafetensorsFiles weights(
         compactTensors(files.description(), files.slots(), request.record.mask, layout, conventions));
-    const ExportPlan plan{.weights = weights,
-                          .copiesCompanions = true,
-                          .written = statedLayout(companionContent(folderOf(card), "config.json"), source, layout,
-                                                  request.record.mask, types.wanted()),
-                          .warnings = types.warnings(),
-                          .contents = smallerContents,
-                          .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
+    const std::string config =
+        isGguf ? describedForHf(source.spec(), files.ggufMetadata()) : companionContent(folderOf(card), "config.json");
+    ExportPlan plan{.weights = weights,
+                    .copiesCompanions = !isGguf,
+                    .written = statedLayout(config, source, layout, request.record.mask, types.wanted()),
+                    .warnings = types.warnings(),
+                    .contents = smallerContents,
+                    .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
+    if (isGguf)
+        addTokenizer(files.ggufMetadata(), plan);
     return runExport(target, source, layout, request, plan, progress);
 }
 
