@@ -101,7 +101,7 @@ void addTimes(CommandLine& command, const Evaluation& evaluation) {
 }
 
 /// Options of a provenance that are options of the command. All other options belong to the strategy.
-constexpr std::array runOptions{"protect", "base", "threshold", "max_tokens", "seq_len"};
+constexpr std::array runOptions{"protect", "base", "threshold", "max_tokens", "seq_len", "dtype"};
 
 std::string strategyText(const MaskProvenance& provenance) {
     std::string text = provenance.strategy;
@@ -116,7 +116,7 @@ bool isKnown(const std::string& strategy) {
         parseStrategyRequest(strategy);
         return true;
     } catch (const UsageError&) {
-        return false; // the strategy belongs to another version or program
+        return false; // the strategy belongs to another version or program, or read a part of a text
     }
 }
 
@@ -138,6 +138,8 @@ std::vector<CommandLine> measureCommands(const std::string& model, const std::ve
     using Way = std::pair<std::string, std::optional<MeasuredData>>; // mask, data
     std::vector<std::pair<Way, std::vector<std::string>>> groups;
     for (const MetricResult* result : results) {
+        if (result->data && result->data->isPart())
+            continue;
         const Way way{result->measurement.maskDigest, result->data};
         auto group = std::ranges::find(groups, way, &decltype(groups)::value_type::first);
         if (group == groups.end())
@@ -221,7 +223,8 @@ std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProv
         addOption(command, "--seed", std::to_string(*provenance.seed));
     if (!provenance.text.empty())
         addSource(command, provenance.text);
-    for (const auto& [option, flag] : {std::pair{"max_tokens", "--max-tokens"}, std::pair{"seq_len", "--seq-len"}})
+    for (const auto& [option, flag] :
+         {std::pair{"max_tokens", "--max-tokens"}, std::pair{"seq_len", "--seq-len"}, std::pair{"dtype", "--dtype"}})
         if (const auto found = provenance.options.find(option); found != provenance.options.end())
             addOption(command, flag, found->second);
     addOption(command, "--out", out);

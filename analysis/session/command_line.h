@@ -22,7 +22,8 @@ std::string shellText(const CommandLine& command);
 /// The command that measures results. @param resultIds at least one
 CommandLine measureCommand(const std::string& model, const std::vector<std::string>& resultIds);
 /// Commands that repeat measurements, one for each text and mask. Results do not record whether they were measured on a
-/// task. Measurements on a task are therefore repeated on its file as a text.
+/// task. Measurements on a task are therefore repeated on its file as a text. Measurements on a part of a text are left
+/// out, because no command reads a part.
 /// @param maskFile file of the mask under which results were measured
 std::vector<CommandLine> measureCommands(const std::string& model, const std::vector<const MetricResult*>& results,
                                          const std::string& maskFile);
@@ -42,8 +43,8 @@ CommandLine plotPromptCommand(const std::string& model, const std::string& figur
 std::vector<CommandLine> evaluateCommands(const std::string& model, const Evaluation& evaluation,
                                           const std::string& maskFile);
 
-/// The command with which a strategy makes the same mask again. Empty if the provenance is incomplete, or if the mask
-/// extended another mask whose file has no absolute path.
+/// The command with which a strategy makes the same mask again. Empty if the provenance is incomplete, if the strategy
+/// read a part of a text, or if the mask extended another mask whose file has no absolute path.
 std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProvenance& provenance,
                                         const std::string& out);
 

@@ -59,6 +59,10 @@ struct Services {
     std::function<bool(const Plan&, const Plan&)> stayTogether;
     /// The tokens of a prompt. @throws Error if the model has no tokenizer, or it cannot be read
     std::function<PromptTokens(const Model&, const std::string& text)> readPrompt;
+    /// A warning for each weight file of a model that was written to since the model was opened.
+    std::function<std::vector<std::string>(const Model&)> overwrittenFiles = [](const Model&) {
+        return std::vector<std::string>();
+    };
     /// Bytes of memory that are available without swapping.
     std::function<std::int64_t()> availableMemory;
     /// The digest of a mask: "dense" if it cuts nothing, otherwise "sha256:..." (resources/manual/formats.md).

@@ -368,17 +368,27 @@ private:
             history.steps = static_cast<int>(kneeOf(cuts, worse));
         m_model.checkFiles();
         PruningMask mask = maskOf(history);
+        std::vector<OrderedCut> order = orderOf(history);
         return {.mask = std::move(mask),
                 .history = std::move(history),
                 .data = m_text.data,
-                .textDigest = m_text.digest};
+                .textDigest = m_text.digest,
+                .order = std::move(order)};
+    }
+
+    /// The cuts that the mask has. Within a step, the order is that of the scores.
+    static std::vector<OrderedCut> orderOf(const PruneHistory& history) {
+        std::vector<OrderedCut> order;
+        for (const HistoricCut& cut : history.cuts)
+            if (cut.step <= history.steps)
+                order.push_back({cut.unit, cut.head.layer, cut.head.head, cut.score});
+        return order;
     }
 
     PruningMask maskOf(const PruneHistory& history) const {
         std::vector<HeadId> heads;
-        for (const HistoricCut& cut : history.cuts)
-            if (cut.step <= history.steps)
-                heads.push_back(cut.head);
+        for (const OrderedCut& cut : orderOf(history))
+            heads.push_back({cut.layer, cut.index});
         PruningMask mask = m_base;
         setHeads(mask, heads, false);
         return mask;

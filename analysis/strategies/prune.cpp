@@ -23,6 +23,36 @@ Matrix scoresOf(const StrategyRequest& strategy, const Matrix& values) {
     return strategy.info->needsSeed ? values : roundedScores(values);
 }
 
+/// The units of a strategy's budget as a sentence.
+std::string budgetUnits(const StrategyInfo& strategy) {
+    constexpr std::string_view share = "per cent";
+    const std::string text(strategy.budget);
+    const std::size_t begin = text.find(share);
+    if (begin == std::string::npos || begin < 2)
+        return fmt::format("{} counts {}", strategy.id, text);
+    return fmt::format("{} counts {}; with %, {}", strategy.id, text.substr(0, begin - 2), text.substr(begin));
+}
+
+/// Calls a function. If it refuses the request's budget, which is a number, the error also names the units that fit.
+template <typename Function>
+auto namingUnits(const PruneRequest& request, const Function& function) {
+    const auto isNamed = [&](const UsageError& error) {
+        return request.budget.of != BudgetOf::own || request.budget.isPercentage || !error.hint().empty() ||
+               error.subject() != "--budget";
+    };
+    try {
+        return function();
+    } catch (const BudgetTooLarge& error) {
+        if (isNamed(error))
+            throw;
+        throw BudgetTooLarge(error.message(), error.largest(), budgetUnits(*request.strategy.info));
+    } catch (const UsageError& error) {
+        if (isNamed(error))
+            throw;
+        throw UsageError(error.message(), error.subject(), budgetUnits(*request.strategy.info));
+    }
+}
+
 } // namespace
 
 PruningMask pruneBy(const ModelSpec& spec, const PruneRequest& request, const Matrix& values) {
@@ -61,13 +91,15 @@ PruneContext contextOf(const Model& model, const PruneRequest& request, const Pr
 PruneResult prune(const Model& model, const PruneRequest& request, const PruneInputs& inputs,
                   const Progress& progress) {
     const PruneContext context = contextOf(model, request, inputs);
-    const auto path = request.strategy.info->begin(context, progress);
-    return spend(*path, request.budget, Savings(model.card(), context.base, request.positions), progress);
+    return namingUnits(request, [&] {
+        const auto path = request.strategy.info->begin(context, progress);
+        return spend(*path, request.budget, Savings(model.card(), context.base, request.positions), progress);
+    });
 }
 
 double calibrationPasses(const ModelSpec& spec, const PruneRequest& request) {
     const StrategyInfo& strategy = *request.strategy.info;
-    return strategy.passes ? strategy.passes(spec, request) : 0;
+    return strategy.passes ? namingUnits(request, [&] { return strategy.passes(spec, request); }) : 0;
 }
 
 namespace {
@@ -137,6 +169,8 @@ MaskProvenance provenanceOf(const PruneRequest& request, const std::string& base
     provenance.textDigest = result.metric ? result.metric->measurement.dataDigest : result.textDigest;
     provenance.options.emplace("max_tokens", std::to_string(data->allTokens));
     provenance.options.emplace("seq_len", std::to_string(data->sequenceLength));
+    if (data->isPart())
+        provenance.options.emplace("part", fmt::format("{}/{}", data->part, data->parts));
     return provenance;
 }
 

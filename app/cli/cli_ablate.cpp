@@ -149,7 +149,9 @@ void AblationKeeper::keep(const std::vector<MetricResult>& results) {
 struct AblatedTask {
     AskedTask asked;
     std::shared_ptr<const Tokenizer> tokenizer;
-    MeasuredData data; ///< number of the questions, and of the tokens of one run
+    TaskWork work;                   ///< of one run
+    MeasuredData data;               ///< number of the questions, and of the tokens of one run
+    std::vector<MetricResult> known; ///< values that are not measured again
 };
 
 AblationEffect accuracyDecrease(const AskedTask& asked, const TaskRun& dense, const TaskRun& run) {
@@ -167,15 +169,16 @@ void describeTaskResults(std::vector<MetricResult>& results, const ReadyModel& r
 }
 
 /// Prepares a task for ablation. @param asked the task as read from its file @throws Error as workOf()
-AblatedTask ablatedTask(const ReadyModel& ready, AskedTask asked, const Progress& progress) {
+AblatedTask ablatedTask(const ReadyModel& ready, AskedTask asked, std::shared_ptr<const Tokenizer> tokenizer,
+                        const Progress& progress) {
     nameClasses(asked, ready.model->card());
-    AblatedTask task{std::move(asked), openTokenizer(ready.model->card()), {}};
-    const TaskWork work = workOf(task.asked, ready.model->spec(), *task.tokenizer, progress);
+    TaskWork work = workOf(asked, ready.model->spec(), *tokenizer, progress);
+    AblatedTask task{std::move(asked), std::move(tokenizer), std::move(work), {}, {}};
     task.data = {task.asked.path,
-                 static_cast<std::int64_t>(work.questions),
-                 work.size.tokens,
-                 work.size.tokens,
-                 work.size.positions,
+                 static_cast<std::int64_t>(task.work.questions),
+                 task.work.size.tokens,
+                 task.work.size.tokens,
+                 task.work.size.positions,
                  "question",
                  std::string(name(task.asked.rules.tokens.bos))};
     return task;
@@ -207,7 +210,7 @@ std::vector<MetricResult> ablateTask(const ReadyModel& ready, const AblatedTask&
     return results;
 }
 
-/// Runs ablations on a text or a task. If the session file exists, its values are reused.
+/// Runs ablations on a text or on tasks. If the session file exists, its values are reused.
 class Ablating {
 public:
     Ablating(const AblateArguments& arguments, const Console& console)
@@ -232,20 +235,24 @@ public:
         if (m_tasks.empty())
             onText();
         else
-            onTask();
+            onTasks();
         addOverwrittenFiles(model(), m_ready.warnings);
         warnings = m_ready.warnings;
-        if (m_keeper && !results.empty() && m_isNew)
-            m_keeper->keep(results);
-        const bool isWhole = std::ranges::all_of(results, &MetricResult::isWhole);
-        if (m_keeper && !isWhole)
+        if (m_keeper && !isWhole())
             spdlog::warn("the results so far are in {}: the same command continues from there", m_keeper->path());
     }
 
     const Model& model() const { return *m_ready.model; }
+    bool hasSeveralTasks() const { return m_arguments.tasks.paths.size() > 1; }
+    bool isWhole() const {
+        const auto isMeasured = [](const TaskResults& one) {
+            return std::ranges::all_of(one.results, &MetricResult::isWhole);
+        };
+        return !m_isStopped && std::ranges::all_of(results, isMeasured);
+    }
 
     EvaluatedMask mask;
-    std::vector<MetricResult> results;
+    std::vector<TaskResults> results; ///< one for each task; of a text one without a name
     std::vector<std::string> warnings;
 
 private:
@@ -259,16 +266,25 @@ private:
         return memory;
     }
 
-    std::vector<MetricResult> knownOf(const Measurement& like) {
+    /// @param task name for the warnings; empty = a text, or the only task
+    std::vector<MetricResult> knownOf(const Measurement& like, const std::string& task = {}) {
         if (!m_keeper)
             return {};
         auto known = m_keeper->known(m_requests, like);
         for (const MetricResult& result : known)
             m_ready.warnings.push_back(fmt::format(
-                "{} values of {} come from {}",
+                "{} values of {}{} come from {}",
                 std::ranges::count_if(result.values.values(), [](double value) { return !std::isnan(value); }),
-                result.request.resultId(), m_keeper->path()));
+                result.request.resultId(), task.empty() ? "" : " on " + task, m_keeper->path()));
         return known;
+    }
+
+    /// Adds results, and writes them to the session file if some of them are new.
+    void add(std::string task, std::vector<MetricResult> more) {
+        if (m_keeper && m_isNew && !more.empty())
+            m_keeper->keep(more);
+        m_isNew = false;
+        results.push_back({std::move(task), std::move(more)});
     }
 
     void onText() {
@@ -291,22 +307,49 @@ private:
             input.progress = withTimeLeft(rest, m_console);
             return input;
         };
-        results = measure(model(), m_requests, readInput, m_progress);
+        add({}, measure(model(), m_requests, readInput, m_progress));
     }
 
-    void onTask() {
-        const AblatedTask task = ablatedTask(m_ready, std::move(m_tasks.front()), m_progress.part(0, 0));
-        for (const std::string& warning : task.tokenizer->card().warnings)
+    void onTasks() {
+        const std::vector<AblatedTask> tasks = readyTasks();
+        const Progress progress = withTimeLeft(m_progress, m_console);
+        const auto count = static_cast<double>(tasks.size());
+        for (const AblatedTask& task : tasks) {
+            const auto done = static_cast<double>(results.size());
+            try {
+                add(task.asked.task.name, ablateTask(m_ready, task, m_requests, memoryOf(task.known),
+                                                     progress.part(done / count, (done + 1) / count)));
+            } catch (const Cancelled&) {
+                if (results.empty())
+                    throw;
+                m_isStopped = true; // the tasks before this one have results
+            }
+            if (!isWhole())
+                return;
+        }
+    }
+
+    /// Prepares the tasks, and prints the expected time of all of them.
+    std::vector<AblatedTask> readyTasks() {
+        const auto tokenizer = openTokenizer(model().card());
+        for (const std::string& warning : tokenizer->card().warnings)
             m_ready.warnings.push_back(warning);
-        const std::vector<MetricResult> known = knownOf(measurementOf(model(), *m_ready.plan, dataDigest(task.asked)));
-        const AblationMemory memory = memoryOf(known);
-        const std::int64_t parts = partsToTry(model().spec(), m_ready.plan->mask(), m_requests, known);
         RunForecast forecast(model(), {m_ready.plan}, m_console, m_progress.part(0, 0));
-        forecast.add(workOf(task.asked, model().spec(), *task.tokenizer, m_progress.part(0, 0)), task.asked.task.name,
-                     parts);
-        if (parts > 0)
+        std::vector<AblatedTask> tasks;
+        bool hasParts = false;
+        for (AskedTask& asked : m_tasks) {
+            AblatedTask& task =
+                tasks.emplace_back(ablatedTask(m_ready, std::move(asked), tokenizer, m_progress.part(0, 0)));
+            task.known = knownOf(measurementOf(model(), *m_ready.plan, dataDigest(task.asked)),
+                                 m_tasks.size() > 1 ? task.asked.task.name : "");
+            const std::int64_t parts = partsToTry(model().spec(), m_ready.plan->mask(), m_requests, task.known);
+            if (parts > 0)
+                forecast.add(task.work, task.asked.task.name, parts);
+            hasParts = hasParts || parts > 0;
+        }
+        if (hasParts)
             forecast.say();
-        results = ablateTask(m_ready, task, m_requests, memory, withTimeLeft(m_progress, m_console));
+        return tasks;
     }
 
     const AblateArguments& m_arguments;
@@ -316,7 +359,8 @@ private:
     std::vector<AskedTask> m_tasks;
     ReadyModel m_ready;
     std::optional<AblationKeeper> m_keeper;
-    bool m_isNew = false; ///< whether new values were measured
+    bool m_isNew = false;     ///< whether values were measured that add() has not written
+    bool m_isStopped = false; ///< whether the run was stopped before the first value of a task
 };
 
 /// A unit and its value.
@@ -366,27 +410,39 @@ void printEnds(const MetricResult& result) {
         print("{} units in all: --json lists them, --out keeps them for `plot`\n", rows.size());
 }
 
+std::string documentOf(const Ablating& ablating, double seconds) {
+    const ModelCard card = fullCard(ablating.model());
+    const std::vector<TaskResults>& results = ablating.results;
+    if (!ablating.hasSeveralTasks())
+        return measureJson(card, results.front().results, ablating.mask, seconds, peakBytes(), ablating.warnings);
+    return measureTasksJson(card, results, ablating.mask, seconds, peakBytes(), ablating.warnings);
+}
+
+void printAll(const Ablating& ablating) {
+    for (const TaskResults& task : ablating.results) {
+        if (ablating.hasSeveralTasks())
+            print("{}\n", task.task);
+        for (const MetricResult& result : task.results)
+            printEnds(result);
+    }
+    printNotes(ablating.warnings);
+    for (const TaskResults& task : ablating.results)
+        for (const MetricResult& result : task.results)
+            for (const std::string& warning : result.warnings)
+                printNote("{}: {}", result.request.resultId(), warning);
+}
+
 /// Runs the verb `ablate`. @returns false if it was stopped
 bool ablateVerb(const AblateArguments& arguments, const Console& console) {
     const auto begin = std::chrono::steady_clock::now();
-    if (arguments.tasks.paths.size() > 1)
-        throw UsageError("ablate takes one task at a time", "--task");
     Ablating ablating(arguments, console);
     ablating.run();
-    const bool isWhole = std::ranges::all_of(ablating.results, &MetricResult::isWhole);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (console.json) {
-        printJson(measureJson(fullCard(ablating.model()), ablating.results, ablating.mask, seconds, peakBytes(),
-                              ablating.warnings));
-        return isWhole;
-    }
-    for (const MetricResult& result : ablating.results)
-        printEnds(result);
-    printNotes(ablating.warnings);
-    for (const MetricResult& result : ablating.results)
-        for (const std::string& warning : result.warnings)
-            printNote("{}: {}", result.request.resultId(), warning);
-    return isWhole;
+    if (console.json)
+        printJson(documentOf(ablating, seconds));
+    else
+        printAll(ablating);
+    return ablating.isWhole();
 }
 
 } // namespace
@@ -418,7 +474,8 @@ void addAblate(CLI::App& program, Console& console) {
     CLI::Option* text = addSequenceOptions(*verb, arguments->text);
     addTaskOptions(*verb, arguments->tasks);
     verb->get_option("--task")->excludes(text)->excludes(screen)->description(
-        "Task (see: list tasks): measure the decrease of its accuracy instead of the increase of the loss on a text");
+        "Task (see: list tasks), with keys :format=ID and :shots=N; may be repeated: measure the decrease of its "
+        "accuracy instead of the increase of the loss on a text");
     verb->remove_option(verb->get_option("--answers"));
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);

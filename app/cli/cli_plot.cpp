@@ -70,6 +70,13 @@ void savePicture(const Figure& figure, const PlotArguments& arguments) {
 void savePicture(const Figure&, const PlotArguments&) {}
 #endif
 
+/// Called after a model ran.
+void noteOverwrittenFiles(const Model& model) {
+    std::vector<std::string> warnings;
+    addOverwrittenFiles(model, warnings);
+    printNotes(warnings);
+}
+
 /// Reads a session. If the source is a model, measures the results that the figure shows.
 Session sessionFor(const PlotArguments& arguments, const FigureRequest& request, const Console& console) {
     if (isSession(arguments.path))
@@ -80,6 +87,8 @@ Session sessionFor(const PlotArguments& arguments, const FigureRequest& request,
     Session session;
     session.model = fullCard(*ready.model);
     session.results = measureAll(ready, arguments.text, metrics, console, progress);
+    addOverwrittenFiles(*ready.model, ready.warnings);
+    printNotes(ready.warnings);
     return session;
 }
 
@@ -125,6 +134,7 @@ Figure drawFrom(const FromPrompt& source, const PlotArguments& arguments, const 
     const PromptInputs inputs{model, std::move(mask), computeTypeOf(arguments.run.dtype),
                               promptTokens(*model, *arguments.prompt), progress};
     Figure figure = source.draw(inputs, request.options);
+    noteOverwrittenFiles(*model);
     figure.command =
         shellText(plotPromptCommand(arguments.path, arguments.figure, *arguments.prompt, arguments.run.mask));
     return figure;
@@ -147,7 +157,9 @@ Figure drawFrom(const FromText& source, const PlotArguments& arguments, const Fi
                             .labels = text.labels,
                             .batchTokens = arguments.text.batchTokens,
                             .progress = withTimeLeft(progress, console)};
-    return source.draw(inputs, request.options);
+    Figure figure = source.draw(inputs, request.options);
+    noteOverwrittenFiles(*ready.model);
+    return figure;
 }
 
 /// The ids of the figures that have one of these sources, as text: "gradient_change and attention".

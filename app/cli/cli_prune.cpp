@@ -33,15 +33,18 @@ struct PruneArguments {
     std::string session; ///< session file with the data for a prediction; empty = no prediction
     std::uint64_t seed = 0;
     bool force = false;
+    RunOptions run;
     MeasureOptions text;
+
+    ComputeType type() const { return computeTypeOf(run.dtype); }
 };
 
 /// Reads the text on which a strategy measures during its steps, and prints the expected duration.
-SequenceText textFor(const Model& model, const PruneRequest& request, const MeasureOptions& options,
+SequenceText textFor(const Model& model, const PruneRequest& request, const PruneArguments& arguments,
                      const Console& console, const Progress& progress) {
     const double passes = calibrationPasses(model.spec(), request);
-    SequenceText text = readSequenceText(model, options.text, progress);
-    const auto plan = model.runner().plan(request.base.value_or(PruningMask(model.spec())));
+    SequenceText text = readSequenceText(model, arguments.text.text, progress);
+    const auto plan = model.runner().plan(request.base.value_or(PruningMask(model.spec())), arguments.type());
     RunForecast forecast(model, {plan}, console, progress);
     forecast.add(sizeOf(text.set), passes);
     forecast.say();
@@ -50,11 +53,19 @@ SequenceText textFor(const Model& model, const PruneRequest& request, const Meas
 
 /// Runs the strategy. Measures metrics or reads a text only if the strategy needs them.
 PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest& request,
-                   const MeasureOptions& options, const Console& console, const Progress& progress) {
+                   const PruneArguments& arguments, const Console& console, const Progress& progress) {
     std::vector<std::string> warnings;
     PruneInputs inputs;
+    const MeasureOptions& options = arguments.text;
+    const auto toRun = [&](const SequenceText& text) {
+        CalibrationText calibration = calibrationText(text, options.batchTokens);
+        calibration.type = arguments.type();
+        return calibration;
+    };
     inputs.measure = [&](const MetricRequest& metric, const Progress& part) {
         ReadyModel ready{model, nullptr, {}, {}};
+        if (runsModel(metric))
+            ready.plan = model->runner().plan(PruningMask(model->spec()), arguments.type());
         std::vector<MetricResult> results = measureAll(ready, options, {metric}, console, part);
         warnings.insert(warnings.end(), ready.warnings.begin(), ready.warnings.end());
         if (!results.front().isWhole)
@@ -64,12 +75,12 @@ PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest
     SequenceText text;
     const bool needsText = request.strategy.readsText();
     if (needsText) {
-        text = textFor(*model, request, options, console, progress.part(0, 0));
-        inputs.text = calibrationText(text, options.batchTokens);
+        text = textFor(*model, request, arguments, console, progress.part(0, 0));
+        inputs.text = toRun(text);
     }
     const auto corpus = readCorpus(*model, request.strategy, options.text, progress.part(0, 0));
     if (corpus)
-        inputs.corpus = calibrationText(*corpus, options.batchTokens);
+        inputs.corpus = toRun(*corpus);
     PruneResult result = prune(*model, request, inputs, needsText ? withTimeLeft(progress, console) : progress);
     if (corpus)
         warnings.insert(warnings.end(), corpus->warnings.begin(), corpus->warnings.end());
@@ -105,14 +116,16 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
     ModelCard card;
     {
         const Progress progress = console.progress();
-        const auto model = open(arguments.path, console, progress.part(0, 0));
+        const auto model = open(arguments.path, console, progress.part(0, 0), arguments.run.memoryBudget);
         checkProducts(*model);
         card = fullCard(*model);
         if (!arguments.base.empty())
             request.base = maskOf(arguments.base, *model, warnings).mask;
-        const PruneResult result = pruned(model, request, arguments.text, console, progress);
+        const PruneResult result = pruned(model, request, arguments, console, progress);
         record.mask = result.mask;
         record.provenance = provenanceOf(request, arguments.base, result);
+        if (arguments.type() != ComputeType::automatic)
+            record.provenance->options.emplace("dtype", arguments.run.dtype);
         warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
         addOverwrittenFiles(*model, warnings);
     }
@@ -162,6 +175,7 @@ void addPrune(CLI::App& program, Console& console) {
         ->capture_default_str();
     addForceOption(*verb, arguments->force);
     addMeasureOptions(*verb, arguments->text);
+    addRunOptions(*verb, arguments->run);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli prune Llama-3.1-8B --strategy gate_norm --budget 8 --out cut.mask.json");
     verb->callback([arguments, &console] { pruneVerb(*arguments, console); });

@@ -65,6 +65,7 @@ Services windowServices() {
             result.warnings.insert(result.warnings.end(), warnings.begin(), warnings.end());
         return results;
     };
+    services.overwrittenFiles = overwrittenFiles;
     services.prune = pruneOnChoice;
     services.gradientChange = gradientChangeOnChoice;
     services.readText = readEvaluationText;

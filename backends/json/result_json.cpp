@@ -218,14 +218,21 @@ std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const 
     return jsonText(document);
 }
 
-std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
-                        double seconds, std::int64_t peakBytes, std::span<const std::string> notes) {
+namespace {
+
+/// Fields of results that were measured together.
+struct ResultFields {
+    OrderedJson data;
     OrderedJson metrics = OrderedJson::object();
-    std::vector<std::string> warnings = card.warnings;
-    if (!notes.empty())
-        warnings.assign(notes.begin(), notes.end());
+    Measurement measurement;
+};
+
+/// @param warnings receives the warnings of the results
+ResultFields resultFields(std::span<const MetricResult> results, const ModelSpec& spec,
+                          std::vector<std::string>& warnings) {
+    ResultFields fields;
     for (const MetricResult& result : results) {
-        metrics[result.request.resultId()] = metricFields(result, card.spec);
+        fields.metrics[result.request.resultId()] = metricFields(result, spec);
         for (const std::string& warning : result.warnings)
             warnings.push_back(result.request.resultId() + ": " + warning);
     }
@@ -233,15 +240,49 @@ std::string measureJson(const ModelCard& card, std::span<const MetricResult> res
     for (const MetricResult& result : results) // preferably of a metric that ran the model, because it has a text
         if (result.data && !run->data)
             run = &result;
-    const Measurement measurement = run ? run->measurement : Measurement{};
+    if (run)
+        fields.measurement = run->measurement;
+    if (run && run->data)
+        fields.data = dataFields(*run->data, run->measurement.dataDigest);
+    return fields;
+}
+
+} // namespace
+
+std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
+                        double seconds, std::int64_t peakBytes, std::span<const std::string> notes) {
+    std::vector<std::string> warnings = card.warnings;
+    if (!notes.empty())
+        warnings.assign(notes.begin(), notes.end());
+    ResultFields fields = resultFields(results, card.spec, warnings);
     return jsonText({{"model", modelFields(card)},
                      {"mask", maskFields(mask)},
-                     {"data", run && run->data ? dataFields(*run->data, measurement.dataDigest) : OrderedJson()},
+                     {"data", std::move(fields.data)},
+                     {"dtype", fields.measurement.dtype},
+                     {"device", fields.measurement.device},
+                     {"seconds", seconds},
+                     {"peak_bytes", peakBytes},
+                     {"metrics", std::move(fields.metrics)},
+                     {"warnings", warnings}});
+}
+
+std::string measureTasksJson(const ModelCard& card, std::span<const TaskResults> tasks, const EvaluatedMask& mask,
+                             double seconds, std::int64_t peakBytes, std::span<const std::string> notes) {
+    std::vector<std::string> warnings(notes.begin(), notes.end());
+    OrderedJson documents = OrderedJson::object();
+    Measurement measurement;
+    for (const TaskResults& task : tasks) {
+        ResultFields fields = resultFields(task.results, card.spec, warnings);
+        documents[task.task] = {{"data", std::move(fields.data)}, {"metrics", std::move(fields.metrics)}};
+        measurement = fields.measurement;
+    }
+    return jsonText({{"model", modelFields(card)},
+                     {"mask", maskFields(mask)},
                      {"dtype", measurement.dtype},
                      {"device", measurement.device},
                      {"seconds", seconds},
                      {"peak_bytes", peakBytes},
-                     {"metrics", std::move(metrics)},
+                     {"tasks", std::move(documents)},
                      {"warnings", warnings}});
 }
 

@@ -34,6 +34,16 @@ std::string tokensJson(const Tokenizer& tokenizer, std::string_view text, const 
 std::string measureJson(const ModelCard& card, std::span<const MetricResult> results, const EvaluatedMask& mask,
                         double seconds, std::int64_t peakBytes, std::span<const std::string> warnings = {});
 
+/// The results of one task.
+struct TaskResults {
+    std::string task; ///< name of the task
+    std::vector<MetricResult> results;
+};
+
+/// The document of `ablate` on several tasks: as measureJson(), with data and metrics for each task.
+std::string measureTasksJson(const ModelCard& card, std::span<const TaskResults> tasks, const EvaluatedMask& mask,
+                             double seconds, std::int64_t peakBytes, std::span<const std::string> notes);
+
 /// A prompt and its continuation with the tokens of both.
 std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings);
 

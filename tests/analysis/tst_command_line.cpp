@@ -128,6 +128,23 @@ private slots:
         QCOMPARE(prune(random), "none");
     }
 
+    void partsOfATextHaveNoCommand() {
+        MetricResult whole;
+        whole.request = {findMetric("block_influence"), {}};
+        whole.data = MeasuredData{"/t.raw", 4, 40, 40, 10, "document", "tokenizer_default"};
+        MetricResult half = whole;
+        half.data->part = 1;
+        half.data->parts = 2;
+        QVERIFY(measureCommands("/m", {&half}, "").empty());
+        const auto commands = measureCommands("/m", {&half, &whole}, "");
+        QCOMPARE(commands.size(), std::size_t{1});
+        QCOMPARE(text(commands.front()),
+                 "secateur-cli measure /m --metric block_influence --text /t.raw --max-tokens 40 --seq-len 10");
+        QVERIFY(!pruneCommand("/m", made("gate_norm", {{"part", "1/2"}}, 2), "cut.mask.json"));
+        const auto typed = pruneCommand("/m", made("gate_norm", {{"dtype", "bfloat16"}}, 2), "cut.mask.json");
+        QVERIFY(typed && text(*typed).contains("--strategy gate_norm --budget 2 --dtype bfloat16"));
+    }
+
     void masksAndExportsAreNamedByTheirFiles() {
         QCOMPARE(text(showMaskCommand("/m", "/a b.json")), "secateur-cli mask show '/a b.json' --model /m");
         const auto command = [](std::string_view as, std::string_view layout) {

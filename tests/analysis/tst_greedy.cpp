@@ -251,6 +251,20 @@ private slots:
         QCOMPARE(cutHeads(result.mask).size(), kneeOf(cuts, worse));
         const PruningMask same = pruned(c, "gnorm_greedy", result.history->steps).mask;
         QVERIFY(result.mask == same);
+        QCOMPARE(result.order.size(), kneeOf(cuts, worse));
+    }
+
+    void theOrderOfTheCutsIsRecorded() {
+        const GradientCase c("llama-gqa");
+        for (const char* strategy : {"gnorm_greedy", "gnorm_greedy:per_step=2", "gnorm_greedy:stop=knee"}) {
+            const PruneResult result = pruned(c, strategy, 5);
+            std::vector<OrderedCut> expected;
+            for (const HistoricCut& cut : result.history->cuts)
+                if (cut.step <= result.history->steps)
+                    expected.push_back({CutUnit::head, cut.head.layer, cut.head.head, cut.score});
+            QVERIFY(result.order == expected);
+            QCOMPARE(cutHeads(result.mask).size(), expected.size());
+        }
     }
 
     void aMaskIsCutFurther() {
@@ -440,6 +454,7 @@ private slots:
                                            openModel(scratch.path("model.safetensors").toStdString())->spec(), {})
                                       .record;
         QCOMPARE(record.provenance->history->cuts.size(), std::size_t{5});
+        QCOMPARE(record.provenance->order.size(), std::size_t{5});
         QCOMPARE(record.provenance->text, (texts + "articles.raw").toStdString());
     }
 };

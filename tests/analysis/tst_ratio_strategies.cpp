@@ -534,6 +534,20 @@ private slots:
         QVERIFY(contains(told("amp", "50"), "50 cannot be cut: at most "));
         QVERIFY(contains(told("mag_sp", "9"), "9 cannot be cut: at most 4 can"));
         QVERIFY(contains(told("mag_sp", "1.5"), "1.5 is no whole number of units"));
+        // A number names the units that fit; a share says its own.
+        const auto hintOf = [&](const char* strategy, const char* budget) {
+            try {
+                c.pruned(StrategyCase::request(strategy, budget, "none"));
+            } catch (const UsageError& error) {
+                return QString::fromStdString(error.hint());
+            }
+            return QString();
+        };
+        QCOMPARE(hintOf("amp", "50"),
+                 "amp counts layer equivalents: mean parameters of a layer; with %, per cent of all "
+                 "parameters of the model");
+        QVERIFY(hintOf("mag_sp", "1.5").startsWith("mag_sp counts heads of the widest layer"));
+        QVERIFY(hintOf("amp", "99%").isEmpty());
         QVERIFY(contains(told("mag_sp", "101%"), "101% is no share from 0 to 100 %"));
         QVERIFY(contains(told("wanda_sp", "100%", "0.1"), "100% cannot be cut: at most 96.55% can"));
         QVERIFY(contains(told("flap", "100%", "0"), "100% of the weighted units cannot be cut: at most 50% can"));

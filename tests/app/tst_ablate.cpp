@@ -3,6 +3,7 @@
 
 #include "backends/session/session_hdf5.h"
 #include "tests/support/command_line.h"
+#include "tests/support/expected.h"
 #include "tests/support/files.h"
 #include "tests/support/suite.h"
 
@@ -180,6 +181,35 @@ private slots:
         QCOMPARE(session.results.front().request.info->title, "accuracy lost without the head");
     }
 
+    void severalTasksAreAskedInOneRun() {
+        const QString task = QString::fromStdString(m_folder.write("first.jsonl", choices()));
+        const QString other =
+            QString::fromStdString(m_folder.write("other.jsonl", choices().mid(choices().size() / 2)));
+        const QString out = m_folder.path("tasks.h5");
+        const QStringList command =
+            ablate({"--task", task, "--task", other, "--units", "heads,attention", "--out", out});
+        const Outcome both = run(command + QStringList{"--json"});
+        QVERIFY2(both.status == 0, qPrintable(both.error));
+        const Json document = both.json();
+        QVERIFY(!document.contains("metrics") && !document.contains("data"));
+        QCOMPARE(document["tasks"].size(), std::size_t{2});
+        for (const auto& [path, name] : {std::pair{task, "first"}, std::pair{other, "other"}}) {
+            const Outcome alone = run(ablate({"--task", path, "--units", "heads,attention", "--json"}));
+            QVERIFY2(alone.status == 0, qPrintable(alone.error));
+            QCOMPARE(document["tasks"][name]["data"], alone.json()["data"]);
+            for (const auto& [id, metric] : alone.json()["metrics"].items())
+                QCOMPARE(document["tasks"][name]["metrics"][id]["values"], metric["values"]);
+        }
+        QCOMPARE(readSession(out.toStdString()).results.size(), std::size_t{4});
+        const Outcome again = run(command);
+        QVERIFY2(again.status == 0, qPrintable(again.error));
+        QVERIFY2(again.out.startsWith("first\n") && again.out.contains("\nother\n"), again.out.constData());
+        QVERIFY2(
+            (again.out + again.error.toUtf8()).contains("8 values of ablation_head:of=accuracy on other come from"),
+            again.out.constData());
+        QCOMPARE(readSession(out.toStdString()).results.size(), std::size_t{4});
+    }
+
     void masksCutMore() {
         const Outcome outcome = run(onText({"--mask", maskOf(1, 2), "--json"}));
         QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
@@ -193,6 +223,28 @@ private slots:
         const Outcome outcome = run({"prune", m_model, "--strategy", "by_metric:metric=ablation_head", "--budget", "2",
                                      "--text", sources + "articles.raw", "--max-tokens", "60", "--out", out});
         QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+    }
+
+    void aDtypeAndAMemoryBudgetAreChosenForPruneToo() {
+        const QString out = m_folder.path("typed.mask.json");
+        const auto scores = [&](const QStringList& more) {
+            const Outcome outcome =
+                run(QStringList{"prune", m_model, "--strategy", "loss_greedy", "--budget", "2", "--text",
+                                sources + "articles.raw", "--max-tokens", "60", "--out", out} +
+                    more);
+            if (outcome.status != 0)
+                qFatal("%s", qPrintable(outcome.error));
+            return test::readJson(out).at("provenance");
+        };
+        const Json whole = scores({"--dtype", "float32"});
+        QCOMPARE(scores({"--dtype", "float32", "--memory-budget", "1"})["order"], whole["order"]);
+        QVERIFY(scores({"--dtype", "bfloat16"})["order"] != whole["order"]);
+        QCOMPARE(whole["options"]["dtype"], Json("float32"));
+        QVERIFY(!scores({})["options"].contains("dtype"));
+        for (const QStringList& bad : {QStringList{"--dtype", "int8"}, {"--memory-budget", "much"}})
+            QCOMPARE(run(QStringList{"prune", m_model, "--strategy", "gate_norm", "--budget", "1", "--out", out} + bad)
+                         .status,
+                     2);
     }
 
     void nonsenseIsRefused() {

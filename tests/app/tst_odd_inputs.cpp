@@ -272,6 +272,30 @@ private slots:
         QVERIFY2(said.contains("note: ") && said.contains("was written to while it was open"), said.constData());
     }
 
+    void aPlotSaysThatWeightsWereWritten_data() {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::newRow("metric") << QStringList{"heads:metric=sink_head"};
+        QTest::newRow("text") << QStringList{"gradient_change:cut=0.1"};
+    }
+    void aPlotSaysThatWeightsWereWritten() {
+        QFETCH(QStringList, arguments);
+        const Scratch scratch;
+        const QString model = writeModel(scratch, "model");
+        QProcess program;
+        program.setReadChannel(QProcess::StandardError);
+        program.start(SECATEUR_CLI, QStringList{"plot", model, "--max-tokens", "20000", "--progress", "json", "--out",
+                                                scratch.path("out.csv"), "--figure"} +
+                                        arguments);
+        QByteArray said;
+        while (!said.contains("expected_seconds") && program.waitForReadyRead(60'000)) // the model is open
+            said += program.readAllStandardError();
+        putNumber(model, "model.layers.0.mlp.up_proj.weight", 1);
+        QVERIFY(program.waitForFinished(240'000));
+        said += program.readAllStandardError();
+        QVERIFY2(program.exitCode() == 0, said.constData());
+        QVERIFY2(said.contains("note: ") && said.contains("was written to while it was open"), said.constData());
+    }
+
     /// From a limit that the loader refuses up to one that suffices: the program starts, or says in a sentence why not.
     void aSmallAddressSpaceIsSaid() {
         int own = 0;

@@ -66,6 +66,41 @@ QString writeModel(const Scratch& scratch) {
     return scratch.path();
 }
 
+/// Writes a classifier of three classes, with a tokenizer of the words w0 to w29.
+QString writeClassifier(const Scratch& scratch) {
+    const QString source = SECATEUR_TEST_SOURCES "/forward/bert/";
+    for (const char* file : {"config.json", "model.safetensors"})
+        QFile::copy(source + file, scratch.path(file));
+    QByteArrayList words{R"("[CLS]":30,"[SEP]":31,"[UNK]":32)"};
+    for (int i = 0; i < 30; ++i)
+        words << "\"w" + QByteArray::number(i) + "\":" + QByteArray::number(i);
+    scratch.write("tokenizer_config.json", R"({"cls_token":"[CLS]","sep_token":"[SEP]"})");
+    scratch.write("tokenizer.json", R"({"added_tokens":[],"normalizer":null,"decoder":null,
+        "pre_tokenizer":{"type":"WhitespaceSplit"},
+        "post_processor":{"type":"BertProcessing","sep":["[SEP]",31],"cls":["[CLS]",30]},
+        "model":{"type":"WordLevel","unk_token":"[UNK]","vocab":{)" +
+                                        words.join(",") + "}}}");
+    return scratch.path();
+}
+
+/// The label of a text of labelledTexts(). Labels differ in frequency, so that the accuracy shows which is predicted.
+std::size_t labelOf(std::size_t text) {
+    return text % 5 < 3 ? 0 : text % 5 - 2;
+}
+
+/// A task file of `count` labelled texts.
+QByteArray labelledTexts(int count) {
+    QByteArray rows;
+    for (int i = 0; i < count; ++i) {
+        QByteArrayList words;
+        for (int j = 0; j <= i % 9; ++j)
+            words << "w" + QByteArray::number((7 * i + 3 * j) % 30);
+        rows += "{\"text\":\"" + words.join(' ') + "\",\"label\":" +
+                QByteArray::number(static_cast<int>(labelOf(static_cast<std::size_t>(i)))) + "}\n";
+    }
+    return rows;
+}
+
 /// A task file of `count` multiple-choice questions, written with characters that the tokenizer knows.
 QByteArray questions(int count) {
     const QByteArrayList words{"sand", "a tin", "hotel 1", "a", "he - robots", "21"};
@@ -99,6 +134,7 @@ Services services() {
     };
     services.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
     services.stayTogether = stayTogether;
+    services.overwrittenFiles = overwrittenFiles;
     return services;
 }
 
@@ -113,12 +149,12 @@ struct Bench {
         if (!QTest::qWaitFor([this] { return document.isOpen(); }))
             qFatal("the session did not open");
     }
-    explicit Bench(const QString& text = "drawn.txt") {
+    explicit Bench(const QString& text = "drawn.txt", QString (*write)(const Scratch&) = writeModel) {
         QObject::connect(&jobs, &JobRunner::started, &jobs, [this](quint64, const QString& title) { titles << title; });
         EvaluationChoice choice = live.choice();
         choice.text.path = text.toStdString();
         live.choose(choice);
-        document.files()->open(writeModel(folder));
+        document.files()->open(write(folder));
         if (!QTest::qWaitFor([this] { return document.isOpen(); }))
             qFatal("the model did not open");
     }
@@ -195,6 +231,8 @@ private slots:
     void anotherModelBeginsAnew();
     void theBoxChooses();
     void figuresAreShownBesideTheDenseModels();
+    void aClassifierIsAskedForItsAccuracy();
+    void aFileThatWasOverwrittenIsSaid();
     void textsStandSideBySide();
     void picturesForAPerson();
 
@@ -576,6 +614,86 @@ void TestExtraEvaluation::figuresAreShownBesideTheDenseModels() {
     bench.choose({});
     const auto labels = effect.findChildren<QLabel*>();
     QVERIFY(std::ranges::none_of(labels, [](const QLabel* label) { return label->accessibleName() == "words"; }));
+}
+
+void TestExtraEvaluation::aClassifierIsAskedForItsAccuracy() {
+    Bench bench("drawn.txt", writeClassifier);
+    EffectBox effect(&bench.live);
+    effect.show();
+    QCOMPARE(bench.live.state(), State::noLoss);
+    QVERIFY(named<QLabel>(effect, "State of the evaluation")->text().contains("accuracy needs a task"));
+    ExtraChoice choice;
+    choice.tasks = {request(QString::fromStdString(bench.folder.write("topics.jsonl", labelledTexts(45))))};
+    bench.choose(choice);
+    for (int layer = 0; layer < bench.document.spec().layerCount(); ++layer)
+        bench.document.masks()->setMlpCut({layer}, true);
+    QTRY_VERIFY(bench.extra.state() == ExtraState::complete && bench.extra.result(choice.tasks[0]));
+
+    const Model& model = *bench.document.model();
+    AskedTask asked = readAskedTask(choice.tasks[0]);
+    nameClasses(asked, model.card());
+    const auto tokenizer = openTokenizer(model.card());
+    const auto shareOf = [&](const PruningMask& mask) {
+        const auto plan = model.runner().plan(mask, ComputeType::automatic);
+        const TaskRun run = askTask(model, *plan, *tokenizer, asked);
+        int right = 0;
+        for (std::size_t i = 0; i < run.questions.size(); ++i)
+            right += run.questions[i].byTotal == labelOf(i) ? 1 : 0;
+        return right / 45.0;
+    };
+    const double before = shareOf(PruningMask(model.spec()));
+    const double after = shareOf(bench.document.masks()->mask());
+    const TaskEvaluation& found = bench.extra.result(choice.tasks[0])->task.value();
+    QCOMPARE(found.formatId, "classification");
+    QCOMPARE(found.run.scores.metric("acc").value, after);
+    QCOMPARE(found.reference->run.scores.metric("acc").value, before);
+    QVERIFY2(before != after, qPrintable(QString::number(before)));
+    const auto percent = [](double share) { return QString::number(100 * share, 'f', 1) + " %"; };
+    QCOMPARE(named<QLabel>(effect, "topics")->text(), percent(before) + " → " + percent(after));
+    qInfo("accuracy %s, %s", qPrintable(named<QLabel>(effect, "topics")->text()),
+          qPrintable(named<QLabel>(effect, "Change of topics")->text()));
+    // The table shows the same in the row of the mask.
+    const EvaluationTable table(&bench.document);
+    QStringList cells;
+    for (int row = 0; row < table.rowCount(); ++row)
+        for (int column = 0; column < table.columnCount(); ++column)
+            cells << table.data(table.index(row, column), Qt::DisplayRole).toString();
+    QVERIFY2(cells.filter(QString::number(100 * after, 'f', 1)).size() > 0, qPrintable(cells.join(" | ")));
+    const Evaluation* kept = bench.kept();
+    QVERIFY(kept && !kept->text && kept->tasks.size() == 1);
+}
+
+void TestExtraEvaluation::aFileThatWasOverwrittenIsSaid() {
+    Bench bench;
+    EffectBox effect(&bench.live);
+    ExtraChoice choice;
+    choice.tasks = {request(bench.file("words.jsonl", 6))};
+    bench.choose(choice);
+    QTRY_VERIFY(bench.isMeasured());
+    const auto isSaid = [&] {
+        return named<QLabel>(effect, "State of the evaluation")->text().contains("file was overwritten");
+    };
+    QVERIFY(!isSaid() && bench.live.warnings().empty());
+    const QString path = bench.folder.path("model.safetensors");
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::ReadWrite));
+    const QByteArray whole = file.readAll();
+    file.seek(0);
+    QTest::qWait(20); // so that the time of the change differs
+    file.write(whole);
+    file.close();
+    bench.cut({0, 0});
+    QTRY_VERIFY(bench.isMeasured());
+    QVERIFY(isSaid());
+    const std::string warning =
+        path.toStdString() + " was written to while it was open: the results may mix old and new weights";
+    QCOMPARE(bench.live.warnings(), std::vector{warning});
+    QCOMPARE(bench.extra.result(choice.tasks[0])->warnings, std::vector{warning});
+    const Evaluation* kept = bench.kept();
+    QVERIFY(kept && kept->warnings == std::vector{warning});
+    bench.document.files()->open(bench.folder.path());
+    QTRY_VERIFY(bench.document.isOpen() && bench.isMeasured() && bench.live.warnings().empty());
+    QVERIFY(!isSaid());
 }
 
 void TestExtraEvaluation::textsStandSideBySide() {

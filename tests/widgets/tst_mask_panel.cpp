@@ -105,6 +105,7 @@ private slots:
     void saysWhatIsCutAndSaved();
     void saysThatAMaskIsCompensated();
     void amountIsShownBeforeItIsCut();
+    void namesOfUnitsAreNotClipped();
     void theMetricStaysWhileItIsMeasuredAgain();
     void sliderCutsWhenItIsLetGo();
     void protectedHeadsAreNotChosen();
@@ -181,6 +182,21 @@ void TestMaskPanel::amountIsShownBeforeItIsCut() {
     QCOMPARE(bench.masks().undoStack()->undoText(), "Cut the lowest 5 heads by gate_norm_head");
     QCOMPARE(bench.masks().state().edited().record->provenance->strategy, "by_metric");
     QCOMPARE(amount->value(), 0.0);
+}
+
+void TestMaskPanel::namesOfUnitsAreNotClipped() {
+    Bench bench;
+    auto* units = named<QComboBox>(bench.panel, "What is counted");
+    auto* amount = named<QDoubleSpinBox>(bench.panel, "How many to cut");
+    for (const char* id : {"gate_norm", "gate_norm_head"}) {
+        bench.chooseMetric(id);
+        for (const int width : {bench.panel.minimumSizeHint().width(), 220, 400}) {
+            bench.panel.resize(width, 700);
+            QTest::qWait(1); // for the layout
+            QVERIFY2(units->width() >= units->sizeHint().width(), qPrintable(units->currentText()));
+            QVERIFY(amount->width() >= amount->minimumWidth() && amount->geometry().right() < units->geometry().left());
+        }
+    }
 }
 
 void TestMaskPanel::theMetricStaysWhileItIsMeasuredAgain() {

@@ -119,7 +119,12 @@ CommandCopier::CommandCopier(Document* document, JobRunner* jobs, QObject* paren
 void CommandCopier::copyMeasuring(const std::vector<std::string>& keys) {
     std::vector<MetricResult> results;
     std::set<std::string> masks;
+    bool hasParts = false;
     for (const MetricResult* result : measurementsOf(*m_document, keys)) {
+        if (result->data && result->data->isPart()) {
+            hasParts = true;
+            continue;
+        }
         MetricResult& how = results.emplace_back(); // a copy without values, which the command does not need
         how.request = result->request;
         how.measurement = result->measurement;
@@ -127,8 +132,11 @@ void CommandCopier::copyMeasuring(const std::vector<std::string>& keys) {
         if (how.data && how.measurement.maskDigest != Measurement().maskDigest)
             masks.insert(how.measurement.maskDigest);
     }
+    if (results.empty() && hasParts)
+        emit failed(tr("These results were measured on a part of a text. No command measures a part."));
     if (results.empty())
         return;
+    const QString note = hasParts ? tr("Results on a part of a text are left out: no command measures a part.") : "";
     const auto commands = [results, model = modelPath(*m_document)](const std::string& maskFile) {
         std::vector<const MetricResult*> pointers;
         for (const MetricResult& result : results)
@@ -137,11 +145,11 @@ void CommandCopier::copyMeasuring(const std::vector<std::string>& keys) {
     };
     const SessionMask* mask = masks.empty() ? nullptr : m_document->session().mask(*masks.begin());
     if (masks.empty())
-        copy(commands({}));
+        copy(commands({}), note);
     else if (masks.size() > 1)
         emit failed(tr("These results were measured under several masks. Copy one at a time."));
     else if (mask)
-        findMaskFile({mask->name, mask->record, commands, {}});
+        findMaskFile({mask->name, mask->record, commands, note});
     else
         emit failed(tr("The session does not hold the mask of this measurement."));
 }

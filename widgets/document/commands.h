@@ -42,7 +42,8 @@ class CommandCopier : public QObject {
 public:
     CommandCopier(Document* document, JobRunner* jobs, QObject* parent = nullptr);
 
-    /// Copies the commands that measure results. @param keys keys of results; those that are not measured are left out
+    /// Copies the commands that measure results. @param keys keys of results; those that are not measured, and those of
+    /// a part of a text, are left out
     void copyMeasuring(const std::vector<std::string>& keys);
     void copyEvaluation(const Evaluation& evaluation);
     /// Copies the command of the strategy that made the current mask. If no strategy made it, copies the command that
@@ -59,7 +60,8 @@ public slots:
     void place(const QString& path);
 
 signals:
-    /// Emitted after commands were copied. @param note says where the commands' mask file is; empty = there is none
+    /// Emitted after commands were copied. @param note says where the commands' mask file is, and what the commands
+    /// leave out; empty = neither
     void copied(const QString& commands, const QString& note);
     /// Emitted if the mask needs a file and there is no session file to write it next to.
     void placeWanted(const QString& suggestedName);

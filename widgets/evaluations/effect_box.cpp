@@ -298,8 +298,9 @@ void EffectBox::showProgress() {
     m_progress->setMaximum(runsExtra ? fine : static_cast<int>(all));
     m_progress->setValue(runsExtra ? static_cast<int>(fine * m_live->extra()->fraction()) : static_cast<int>(done));
     m_progress->setVisible(runsExtra || (state == State::running && all > 0));
-    const QString extra = extraText();
-    m_state->setText(stateText() + (extra.isEmpty() ? QString() : "\n" + extra));
+    QStringList lines{stateText(), extraText(), warningText()};
+    lines.removeAll(QString());
+    m_state->setText(lines.join('\n'));
     showAction();
 }
 
@@ -330,7 +331,7 @@ QString EffectBox::stateText() const {
         return tr("%1 windows, %2 tokens of %3")
             .arg(all)
             .arg(effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))),
-                 effectText(m_live->text()->source));
+                 QFileInfo(effectText(m_live->text()->source)).fileName());
     case State::failed:
         return m_live->failure();
     }
@@ -356,6 +357,12 @@ QString EffectBox::extraText() const {
     default:
         return {};
     }
+}
+
+/// One line for all warnings. Their sentences name the files and are in the tooltip of the table's row.
+QString EffectBox::warningText() const {
+    const bool hasChanged = !m_live->warnings().empty() || !m_live->extra()->warnings().empty();
+    return hasChanged ? tr("The model's file was overwritten: open it again.") : QString();
 }
 
 void EffectBox::showAction() {

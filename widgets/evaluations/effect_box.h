@@ -69,6 +69,7 @@ private:
     QString encoderText() const;
     /// State of the extra measurements.
     QString extraText() const;
+    QString warningText() const;
     void showAction();
 
     LiveEvaluation* m_live;

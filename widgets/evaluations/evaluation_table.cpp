@@ -302,12 +302,22 @@ QVariant EvaluationTable::data(const QModelIndex& index, int role) const {
     case Qt::TextAlignmentRole:
         return static_cast<int>(m_columns[column].alignment | Qt::AlignVCenter);
     case Qt::ToolTipRole:
-        if (column == 1 && row.price)
-            return cutSummary(*row.price);
+        if (column == nameColumn)
+            return nameHint(row);
         return column == 8 ? cellText(row.evaluation.created) : QString();
     default:
         return {};
     }
+}
+
+/// The cuts of the mask, and the warnings of the evaluation.
+QString EvaluationTable::nameHint(const Row& row) {
+    QStringList lines;
+    if (row.price)
+        lines << cutSummary(*row.price);
+    for (const std::string& warning : row.evaluation.warnings)
+        lines << cellText(warning);
+    return lines.join('\n');
 }
 
 Qt::ItemFlags EvaluationTable::flags(const QModelIndex& index) const {

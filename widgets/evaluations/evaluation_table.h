@@ -63,6 +63,7 @@ private:
         Qt::Alignment alignment = Qt::AlignRight;
     };
 
+    static QString nameHint(const Row& row);
     void readAll();
     /// Reads the evaluations from the session: updates rows whose state changed, adds new rows and removes others.
     void readChanges();

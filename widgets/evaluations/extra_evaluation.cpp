@@ -81,6 +81,7 @@ void ExtraEvaluation::reset() {
     m_forecasts.clear();
     m_problems.clear();
     m_announced.clear();
+    m_warnings.clear();
     m_bench.reset();
     if (m_document->model() && m_document->services().readTask)
         m_bench = std::make_shared<ExtraRunner>(m_document->model(), m_document->services(), m_type);
@@ -276,6 +277,7 @@ void ExtraEvaluation::startPreparation(const Step& step) {
 
 void ExtraEvaluation::take(const Step& step, const PruningMask& mask, ExtraResult result) {
     m_job = 0;
+    m_warnings = result.warnings;
     keep(result, mask);
     const PruningMask none(m_document->spec());
     const bool isTimedBoth = result.latency && result.latency->reference;
@@ -303,6 +305,7 @@ void ExtraEvaluation::keep(const ExtraResult& result, const PruningMask& mask) {
     if (result.written)
         evaluation.continuations.push_back(*result.written);
     evaluation.pooled = result.pooled;
+    evaluation.warnings = result.warnings;
     MaskRecord record;
     record.mask = mask;
     if (!mask.keepsAll()) {

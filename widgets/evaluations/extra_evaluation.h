@@ -55,6 +55,8 @@ public:
     QString taskTitle(const ExtraItem& item) const;
     /// The reason why an item cannot be measured; empty if it can.
     QString problem(const ExtraItem& item) const;
+    /// Warnings about the model's files, as of the latest result.
+    const std::vector<std::string>& warnings() const { return m_warnings; }
     bool isRunning(const ExtraItem& item) const { return m_state == State::running && m_step.item == item; }
     /// Expected duration in seconds of the missing results of the current mask; empty until all forecasts are known.
     std::optional<double> secondsLeft() const;
@@ -125,6 +127,7 @@ private:
     std::vector<Known> m_known;
     std::vector<Of<ExtraForecast>> m_forecasts;
     std::vector<Of<QString>> m_problems;
+    std::vector<std::string> m_warnings;
 };
 
 } // namespace secateur

@@ -64,6 +64,7 @@ struct ExtraResult {
     std::string dtype = {};
     std::string device = {};
     double seconds = 0; ///< duration of the measurement
+    std::vector<std::string> warnings = {}; ///< about the model's files
 };
 
 /// Expected duration and size of an item.

@@ -151,6 +151,7 @@ ExtraResult ExtraRunner::run(const ExtraItem& item, const PruningMask& mask, con
     }
     result.dtype = name(densePlan().type());
     result.device = m_model->kernels().device();
+    result.warnings = m_services.overwrittenFiles(*m_model);
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
 }

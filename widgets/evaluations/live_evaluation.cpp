@@ -53,6 +53,7 @@ struct LiveEvaluation::Figures {
     std::optional<std::int64_t> usualTokens;
     std::optional<double> expectedSeconds;
     std::optional<MaskEvaluation> found;
+    std::vector<std::string> warnings; ///< of `found`
 };
 
 std::int64_t LiveEvaluation::Bench::tokens(const Progress& progress) {
@@ -183,8 +184,10 @@ void LiveEvaluation::reset() {
     m_state = State::idle; // until followMask(): signals of the parts below find no result
     m_done.clear();
     m_text.reset();
-    if (!m_bench || m_bench->model != m_document->model())
+    if (!m_bench || m_bench->model != m_document->model()) {
+        m_warnings.clear();
         m_extra->reset();
+    }
     m_bench.reset();
     if (m_document->model()) {
         m_bench = std::make_shared<Bench>();
@@ -278,10 +281,14 @@ void LiveEvaluation::evaluate() {
             figures.usualTokens = bench->kept.usualTokens;
             figures.expectedSeconds = bench->evaluator->expectedSeconds(mask);
         });
-        const auto sink = [&incoming](const MaskEvaluation& found) {
-            incoming->put([&found](Figures& figures) { figures.found = found; });
+        const auto sink = [&incoming, &bench](const MaskEvaluation& found) {
+            incoming->put([&](Figures& figures) {
+                figures.found = found;
+                figures.warnings = bench->services.overwrittenFiles(*bench->model);
+            });
         };
         MaskEvaluation found = bench->evaluator->evaluate(mask, sink, progress);
+        sink(found);
         return [this, incoming, mask, found = std::move(found)] {
             if (incoming != m_incoming)
                 return;
@@ -315,6 +322,7 @@ void LiveEvaluation::takeIncoming() {
     if (!figures.found)
         return;
     m_shown = std::move(figures.found);
+    m_warnings = std::move(figures.warnings);
     emit changed();
 }
 
@@ -331,6 +339,7 @@ Evaluation LiveEvaluation::kept(const Perplexity& run, int reusedLayers) const {
     text.perplexity = run;
     text.windows = m_text->windows;
     evaluation.text = std::move(text);
+    evaluation.warnings = m_warnings;
     return evaluation;
 }
 

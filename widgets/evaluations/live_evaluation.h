@@ -72,6 +72,8 @@ public:
     const EvaluationTextInfo* text() const { return m_text ? &*m_text : nullptr; }
     /// Expected seconds until the rest of the text is scored under the current mask; empty while unknown.
     std::optional<double> secondsLeft() const;
+    /// Warnings about the model's files, as of the latest results.
+    const std::vector<std::string>& warnings() const { return m_warnings; }
     /// The error message if the state is `failed`.
     const QString& failure() const { return m_failure; }
 
@@ -137,6 +139,7 @@ private:
     std::optional<MaskEvaluation> m_shown;
     std::optional<EvaluationTextInfo> m_text;
     std::optional<double> m_expectedSeconds;
+    std::vector<std::string> m_warnings;
     QString m_failure;
 };
 

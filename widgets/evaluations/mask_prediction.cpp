@@ -263,7 +263,7 @@ void PriceBox::refresh() {
     const bool isCompensated = mask.isCompensated();
     if (summary.isEmpty())
         m_cuts->setText(isCompensated ? tr("Nothing is cut · compensated")
-                                      : tr("Nothing is cut. Select heads and press Space, or use the shears (S)."));
+                                      : tr("Nothing is cut. Space cuts the selected heads."));
     else
         m_cuts->setText(isCompensated ? tr("%1 · compensated").arg(summary) : summary);
     m_cuts->setToolTip(isCompensated ? tr("The mask changes kept weights to make up for its cuts. Editing a sublayer's "

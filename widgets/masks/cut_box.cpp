@@ -84,9 +84,13 @@ CutBox::CutBox(Document* document, QWidget* parent)
     , m_protect(new QToolButton)
     , m_cut(new QPushButton(tr("C&ut"))) {
     m_metric->setAccessibleName(tr("Metric to cut by"));
-    for (QWidget* field : {static_cast<QWidget*>(m_end), static_cast<QWidget*>(m_amount),
-                           static_cast<QWidget*>(m_metric), static_cast<QWidget*>(m_counted)})
+    for (QWidget* field :
+         {static_cast<QWidget*>(m_end), static_cast<QWidget*>(m_amount), static_cast<QWidget*>(m_metric)})
         field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
+    // The longest name of a unit needs all of its room. The number before it needs four digits.
+    m_counted->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_counted->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+    m_amount->setMinimumWidth(m_amount->fontMetrics().horizontalAdvance("000000"));
     m_end->addItems({tr("lowest"), tr("highest")});
     m_end->setAccessibleName(tr("Which end to cut"));
     m_amount->setAccessibleName(tr("How many to cut"));
@@ -111,8 +115,8 @@ CutBox::CutBox(Document* document, QWidget* parent)
     grid->addWidget(new QLabel(tr("Cut the")), 0, 0);
     grid->addWidget(m_end, 0, 1, 1, 2);
     auto* amount = new QHBoxLayout; // a row of its own, because names of units are long
-    amount->addWidget(m_amount, 2);
-    amount->addWidget(m_counted, 3);
+    amount->addWidget(m_amount, 1);
+    amount->addWidget(m_counted);
     grid->addLayout(amount, 1, 0, 1, 3);
     grid->addWidget(new QLabel(tr("by")), 2, 0);
     grid->addWidget(m_metric, 2, 1, 1, 2);
