@@ -228,9 +228,10 @@ class Files(Checkpoints):
         rotary = ({"rope_parameters": scaling | {"rope_theta": 100.0}} if MODERN else
                   {"rope_theta": 100.0, "rope_scaling": scaling})
         torch.manual_seed(1)
-        llama = tf.LlamaForCausalLM(tf.LlamaConfig(
-            hidden_size=24, num_attention_heads=4, num_key_value_heads=2, head_dim=8, intermediate_size=20, vocab_size=31,
-            num_hidden_layers=2, max_position_embeddings=64, tie_word_embeddings=True, **rotary)).eval()
+        config = tf.LlamaConfig(hidden_size=24, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
+                                intermediate_size=20, vocab_size=31, num_hidden_layers=2, max_position_embeddings=64,
+                                tie_word_embeddings=True, attn_implementation="eager", **rotary)
+        llama = tf.LlamaForCausalLM(config).eval()
         for parameter in llama.parameters():
             torch.nn.init.normal_(parameter, std=0.4)
         ids = torch.randint(0, 31, (2, 20))
