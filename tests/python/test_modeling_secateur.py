@@ -30,7 +30,7 @@ CODE = ROOT / "resources" / "export" / "modeling_secateur.py"
 NAMES = ("llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3")
 CLASSES = {"llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2", "qwen3": "Qwen3", "gemma2": "Gemma2",
            "gemma3": "Gemma3"}
-TOLERANCE = 3e-6  # relative to the largest logit
+TOLERANCE = 1e-5  # relative to the largest logit; float32 against float64 differs by up to 3e-6
 MODERN = int(tf.__version__.partition(".")[0]) >= 5
 
 tf.logging.set_verbosity_error()
