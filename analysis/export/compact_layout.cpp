@@ -91,26 +91,44 @@ void arrangeHeads(ExportedLayer& units, const LayerSpec& source) {
         units.kvHeads.push_back(source.kvGroup(head));
 }
 
+/// Sets the heads of a layer. Without any, its attention is left out or, if its output has a bias, has a head of zeros.
+void addHeads(Made& made, const CutLayer& layer) {
+    const bool isMatrix = layer.spec.attention == AttentionKind::linear;
+    const bool hasBias = layer.spec.outputBias || addsBias(layer.spec, layer.mask, true);
+    const bool isEmpty = !isMatrix && layer.mask.keptHeads() == 0;
+    if (!layer.hasAttention() || (isEmpty && !hasBias)) {
+        made.spec.attention = AttentionKind::none;
+        made.spec.queryBias = made.spec.keyBias = made.spec.valueBias = made.spec.outputBias = false;
+    } else if (isEmpty) {
+        made.units.heads = made.units.kvHeads = {zeroUnit};
+    } else if (!isMatrix) {
+        made.units.heads = keptOf(layer.mask.heads);
+        arrangeHeads(made.units, layer.spec);
+    }
+}
+
+/// The same for the neurons of the MLP.
+void addNeurons(Made& made, const CutLayer& layer) {
+    const bool hasBias = layer.spec.downBias || addsBias(layer.spec, layer.mask, false);
+    if (layer.hasMlp())
+        made.units.neurons = keptOf(layer.mask.neurons);
+    if (layer.hasMlp() && made.units.neurons.empty() && hasBias)
+        made.units.neurons = {zeroUnit};
+    if (made.units.neurons.empty())
+        made.spec.gateBias = made.spec.upBias = made.spec.downBias = false;
+}
+
 /// The kept units of a layer.
 Made raggedLayer(const CutLayer& layer) {
     Made made{{layer.index, {}, {}, {}}, layer.spec};
     LayerSpec& spec = made.spec;
-    if (!layer.hasAttention()) {
-        spec.attention = AttentionKind::none;
-        spec.queryBias = spec.keyBias = spec.valueBias = spec.outputBias = false;
-    } else if (spec.attention != AttentionKind::linear) {
-        made.units.heads = keptOf(layer.mask.heads);
-        arrangeHeads(made.units, layer.spec);
-    }
-    if (layer.bypasses() && layer.hasAttention()) {
+    addHeads(made, layer);
+    if (layer.bypasses() && spec.attention != AttentionKind::none) {
         spec.attention = AttentionKind::valueOnly;
         spec.alpha = layer.spec.alpha * layer.mask.alpha;
         spec.queryBias = spec.keyBias = spec.normsHeads = false;
     }
-    if (layer.hasMlp())
-        made.units.neurons = keptOf(layer.mask.neurons);
-    else
-        spec.gateBias = spec.upBias = spec.downBias = false;
+    addNeurons(made, layer);
     setSizes(spec, made.units);
     spec.outputBias = spec.outputBias || addsBias(layer.spec, layer.mask, true);
     spec.downBias = spec.downBias || addsBias(layer.spec, layer.mask, false);
