@@ -140,11 +140,12 @@ std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     std::string card(sourceCard.substr(0, metadata));
     card +=
         fmt::format("# {0}, pruned\n\n"
-                    "{0} as a {1} {2}{3} on {4}. {9}.\n\n"
+                    "{0} as {10} {1} {2}{3} on {4}. {9}.\n\n"
                     "- source: {5}, {6}\n- fingerprint of the source: {7}\n- mask: {8}\n",
                     markdownLine(facts.source.name), facts.target, exportCardMark, facts.version, utcNow(),
                     facts.source.spec.architecture, facts.source.spec.structure(), facts.source.fingerprint,
-                    markdownLine(facts.maskFile), contentsText(facts));
+                    markdownLine(facts.maskFile), contentsText(facts),
+                    std::string_view("AEIOaeio").find(facts.target.front()) == std::string_view::npos ? "a" : "an");
     card += "\n## What was cut\n\n" + cutTable(facts.record.mask);
     card += "\n## How\n\n" + provenanceText(facts.record);
     card += "\n## Measured\n\n";
