@@ -151,8 +151,8 @@ std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     const std::size_t metadata = metadataLength(sourceCard);
     std::string card(sourceCard.substr(0, metadata));
     card += fmt::format("# {0}, pruned\n\n"
-                        "{0} as a {1} {2}{3} on {4}. {9}.\n\n"
-                        "- source: {5}, {6}\n- fingerprint of the source: {7}\n- mask: {8}\n",
+                        "An {2}{3} on {4}. {9}.\n\n"
+                        "- form: {1}\n- source: {5}, {6}\n- fingerprint of the source: {7}\n- mask: {8}\n",
                         markdownLine(facts.source.name), facts.target, exportCardMark, facts.version, utcNow(),
                         facts.source.spec.architecture, facts.source.spec.structure(), facts.source.fingerprint,
                         markdownLine(facts.maskFile), contentsText(facts));

@@ -97,7 +97,8 @@ const TensorPattern* ggufPattern(const ModelSpec& spec, WeightName weight) {
     const bool isFused = fusesProjections(spec) && isProjection(weight);
     const bool isEncoder = spec.family == Family::encoder;
     const TensorPattern* last = nullptr;
-    for (const TensorPattern& pattern : ggufTensors().front()) {
+    const TensorPatterns patterns = ggufTensors();
+    for (const TensorPattern& pattern : patterns.front()) {
         if (pattern.weight != weight || (pattern.part != FusedPart::whole) != isFused)
             continue;
         // Of two names, the first is that of decoders and the second that of encoders.
