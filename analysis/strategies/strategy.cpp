@@ -441,7 +441,10 @@ StrategyRequest parseStrategyRequest(std::string_view text, std::span<const Stra
 }
 
 bool isCalibrated(const StrategyRequest& request) {
-    const bool measuresOnText = request.metric && request.metric->info->needs != Needs::weights;
+    const auto runsModel = [](const MetricInfo* metric) { return metric && metric->needs != Needs::weights; };
+    const bool measuresOnText = runsModel(request.metric ? request.metric->info : nullptr) ||
+                                runsModel(findMetric(request.info->headMetric)) ||
+                                runsModel(findMetric(request.info->neuronMetric));
     return (request.readsText() || measuresOnText) && !request.needsSeed();
 }
 

@@ -102,6 +102,14 @@ class TestStrategyRows : public QObject {
     Q_OBJECT
 
 private slots:
+    void masksOfStrategiesThatMeasureOnATextAreCalibrated() {
+        for (const char* id : {"amp", "wanda_sp", "flap", "loss_greedy", "gnorm_greedy", "attention_importance",
+                               "by_metric:metric=amp_head"})
+            QVERIFY2(isCalibrated(parseStrategyRequest(id)), id);
+        for (const char* id : {"gate_norm", "mag_sp", "random_head", "amp:order=random", "bottom_up"})
+            QVERIFY2(!isCalibrated(parseStrategyRequest(id)), id);
+    }
+
     void aStrategyIsAddedByARow() {
         const GradientCase c("llama-gqa");
         PruneRequest request = requestOf("in_order:from=1", 3, extended);
