@@ -1,5 +1,6 @@
 #include "backends/export/export_writers.h"
 
+#include "analysis/base/error.h"
 #include "analysis/export/bias_room.h"
 #include "backends/config/architectures.h"
 #include "backends/export/compact_source.h"
@@ -9,6 +10,8 @@
 #include "backends/export/gguf_file.h"
 #include "backends/export/gguf_tokenizer_metadata.h"
 #include "backends/formats/gguf.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -83,10 +86,15 @@ Fields madeFields(const ModelCard& card, const std::string& architecture, std::v
     Fields fields;
     for (const GgufField& field : ggufFieldsOf(card.spec, architecture, card.name))
         set(fields, field);
-    GgufTokenizer tokenizer = ggufTokenizerOf(card.path, card.spec.vocab);
-    for (const GgufField& field : tokenizer.fields)
-        set(fields, field);
-    warnings.insert(warnings.end(), tokenizer.warnings.begin(), tokenizer.warnings.end());
+    try {
+        const GgufTokenizer tokenizer = ggufTokenizerOf(card.path, card.spec.vocab);
+        for (const GgufField& field : tokenizer.fields)
+            set(fields, field);
+        warnings.insert(warnings.end(), tokenizer.warnings.begin(), tokenizer.warnings.end());
+    } catch (const Error& error) {
+        warnings.push_back(fmt::format("the export has no tokenizer: {}", error.what()));
+        set(fields, fieldOf("tokenizer.ggml.model", "no_vocab"));
+    }
     return fields;
 }
 

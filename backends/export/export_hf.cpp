@@ -1,5 +1,6 @@
 #include "backends/export/export_writers.h"
 
+#include "analysis/base/error.h"
 #include "analysis/export/bias_room.h"
 #include "backends/config/architectures.h"
 #include "backends/export/compact_config.h"
@@ -11,6 +12,8 @@
 #include "backends/export/hf_tokenizer_files.h"
 #include "backends/export/layered_config.h"
 #include "backends/export/safetensors_files.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -95,10 +98,14 @@ TensorConventions hfConventions(const CompactSource& files, bool isGguf, const E
 }
 
 void addTokenizer(const GgufMetadata& metadata, ExportPlan& plan) {
-    const HfTokenizerFiles tokenizer = hfTokenizerFilesOf(metadata);
-    for (const HfTokenizerFiles::File& file : tokenizer.files)
-        plan.written[file.name] = file.content;
-    plan.warnings.insert(plan.warnings.end(), tokenizer.warnings.begin(), tokenizer.warnings.end());
+    try {
+        const HfTokenizerFiles tokenizer = hfTokenizerFilesOf(metadata);
+        for (const HfTokenizerFiles::File& file : tokenizer.files)
+            plan.written[file.name] = file.content;
+        plan.warnings.insert(plan.warnings.end(), tokenizer.warnings.begin(), tokenizer.warnings.end());
+    } catch (const Error& error) {
+        plan.warnings.push_back(fmt::format("the export has no tokenizer: {}", error.what()));
+    }
 }
 
 } // namespace

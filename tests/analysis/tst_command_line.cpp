@@ -148,7 +148,14 @@ private slots:
     void masksAndExportsAreNamedByTheirFiles() {
         QCOMPARE(text(showMaskCommand("/m", "/a b.json")), "secateur-cli mask show '/a b.json' --model /m");
         const auto command = [](std::string_view as, std::string_view layout) {
-            const ExportTarget target{.id = "any", .as = as, .layout = layout, .reasons = maskedReasons};
+            const ExportTarget target{.id = "any",
+                                      .as = as,
+                                      .layout = layout,
+                                      .name = {},
+                                      .summary = {},
+                                      .opensIn = {},
+                                      .format = {},
+                                      .reasons = maskedReasons};
             return text(exportCommand("/m.gguf", "/k.json", target, "out.gguf"));
         };
         QCOMPARE(command("masked", "native"), "secateur-cli export /m.gguf --mask /k.json --as masked --out out.gguf");
