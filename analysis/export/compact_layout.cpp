@@ -151,6 +151,15 @@ ExportLayout emptyLayout(std::string_view id, const ModelSpec& source) {
     return layout;
 }
 
+/// In transformers, a Llama model whose hidden size is not a multiple of its heads is a Mistral model.
+ExportLayout asTransformersReads(ExportLayout layout, std::string_view format) {
+    if (layout.spec.layers.empty() || format == "gguf" || layout.spec.architecture != "llama")
+        return layout;
+    if (const int heads = layout.spec.layers.front().heads; heads > 0 && layout.spec.hidden % heads != 0)
+        layout.spec.architecture = "mistral";
+    return layout;
+}
+
 } // namespace
 
 bool CutLayer::bypasses() const {
@@ -225,7 +234,7 @@ ExportLayout deciLmLayout(const ModelSpec& source, const PruningMask& mask) {
     return layout;
 }
 
-ExportLayout paddedLayout(const ModelSpec& source, const PruningMask& mask) {
+ExportLayout paddedLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format) {
     std::vector<Made> layers;
     int groups = 1;
     int perGroup = 1;
@@ -252,17 +261,11 @@ ExportLayout paddedLayout(const ModelSpec& source, const PruningMask& mask) {
         made.spec.attention = AttentionKind::full;
         add(layout, std::move(made));
     }
-    return layout;
+    return asTransformersReads(std::move(layout), format);
 }
 
 ExportLayout nativeLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format) {
-    ExportLayout layout = raggedLayout(source, mask, "native");
-    if (layout.spec.layers.empty() || format == "gguf" || source.architecture != "llama")
-        return layout;
-    const LayerSpec& first = layout.spec.layers.front();
-    if (first.heads > 0 && source.hidden % first.heads != 0)
-        layout.spec.architecture = "mistral";
-    return layout;
+    return asTransformersReads(raggedLayout(source, mask, "native"), format);
 }
 
 } // namespace secateur

@@ -59,7 +59,8 @@ ExportLayout deciLayout(const ModelSpec& source, const PruningMask& mask);
 ExportLayout deciLmLayout(const ModelSpec& source, const PruningMask& mask);
 
 /// All layers are as wide as the widest: zero units are added to the others. Each layer has all its sublayers.
-ExportLayout paddedLayout(const ModelSpec& source, const PruningMask& mask);
+/// @param format id of the exported checkpoint's format, as for nativeLayout()
+ExportLayout paddedLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
 
 /// The layout of the model's own architecture, for masks after which all layers have equally many units. In
 /// transformers, a Llama model whose hidden size is not a multiple of its heads becomes a Mistral model without a

@@ -370,7 +370,7 @@ std::vector<std::string> paddedReasons(const PruningMask& mask, const ModelSpec&
     if (!reasons.empty())
         return reasons;
     refuseBiases(model, spec, format, reasons);
-    const ModelSpec padded = paddedLayout(spec, mask).spec;
+    const ModelSpec padded = paddedLayout(spec, mask, format).spec;
     if (padded.structure() == spec.structure())
         reasons.emplace_back(
             "one layer keeps all its heads and one all its neurons: padded to these counts, nothing gets smaller");

@@ -10,6 +10,12 @@
 
 namespace secateur {
 
+namespace {
+
+constexpr std::string_view anyLayout = "auto";
+
+} // namespace
+
 void checkExport(const ExportTarget& target, std::span<const ExportTarget> table, const PruningMask& mask,
                  const ModelSpec& spec, std::string_view format) {
     mask.checkFits(spec);
@@ -37,28 +43,33 @@ const ExportTarget* firstExportTarget(std::span<const ExportTarget> table, const
     return found == table.end() ? nullptr : &*found;
 }
 
-const ExportTarget& chosenTarget(std::span<const ExportTarget> table, std::string_view as, std::string_view layout,
-                                 const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
-    std::vector<const ExportTarget*> rows;
+void checkTargetNames(std::span<const ExportTarget> table, std::string_view as, std::string_view layout) {
     std::vector<std::string_view> names;
-    std::vector<std::string_view> layouts{"auto"};
+    std::vector<std::string_view> layouts{anyLayout};
     for (const ExportTarget& row : table) {
         if (std::ranges::find(names, row.as) == names.end())
             names.push_back(row.as);
-        if (row.as != as)
-            continue;
-        rows.push_back(&row);
-        layouts.push_back(row.layout);
+        if (row.as == as)
+            layouts.push_back(row.layout);
     }
-    if (rows.empty())
+    if (std::ranges::find(names, as) == names.end())
         refuseUnknown("export target", as, names);
     if (std::ranges::find(layouts, layout) == layouts.end())
         refuseUnknown("layout", layout, layouts);
-    std::erase_if(rows, [&](const ExportTarget* row) { return layout != "auto" && row->layout != layout; });
-    for (const ExportTarget* row : rows)
-        if (row->writer && row->reasons(mask, spec, format).empty())
-            return *row;
-    return *rows.front(); // checkExport() tells its reasons
+}
+
+const ExportTarget& chosenTarget(std::span<const ExportTarget> table, std::string_view as, std::string_view layout,
+                                 const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    checkTargetNames(table, as, layout);
+    const ExportTarget* first = nullptr;
+    for (const ExportTarget& row : table) {
+        if (row.as != as || (layout != anyLayout && layout != row.layout))
+            continue;
+        if (row.writer && row.reasons(mask, spec, format).empty())
+            return row;
+        first = first ? first : &row;
+    }
+    return *first; // checkExport() tells its reasons
 }
 
 } // namespace secateur

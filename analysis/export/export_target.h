@@ -35,6 +35,8 @@ struct ExportResult {
     std::string layout; ///< id of the layout
     std::string path;
     std::vector<ExportedFile> files;
+    std::string maskPath;             ///< of the mask beside the checkpoint
+    std::string maskDigest;
     LogitDifference verified;         ///< difference between the source under the mask and the reopened export
     double tolerance = 0;             ///< largest difference that was allowed, relative to the largest logit
     std::vector<std::string> leftOut; ///< names of files in the source's folder that were not copied
@@ -66,7 +68,7 @@ struct ExportTarget {
     std::string_view id;
     std::string_view as;      ///< value of `export --as`, which several rows may share
     std::string_view layout;  ///< value of `export --layout`, and ExportLayout::id
-    std::string_view name;    ///< "compact GGUF"
+    std::string_view name;    ///< "GGUF, unequal layers"
     std::string_view summary; ///< description of the written files
     std::string_view opensIn; ///< programs that open the written files
     std::string_view format;  ///< id of the written files' format; empty = the source's
@@ -91,8 +93,11 @@ void checkExport(const ExportTarget& target, std::span<const ExportTarget> table
 const ExportTarget* firstExportTarget(std::span<const ExportTarget> table, const PruningMask& mask,
                                       const ModelSpec& spec, std::string_view format);
 
-/// The row for a value of `export --as` and one of `--layout`. @param layout "auto" = the first that can hold the mask
-/// @throws UsageError that lists the known values; Error with the reasons if no layout can hold the mask
+/// Checks the values of `export --as` and `--layout`. @throws UsageError that lists the known values
+void checkTargetNames(std::span<const ExportTarget> table, std::string_view as, std::string_view layout);
+
+/// The row for a value of `export --as` and one of `--layout`. @param layout "auto" = the first that can hold the mask,
+/// or the first of all if none can @throws UsageError as checkTargetNames()
 const ExportTarget& chosenTarget(std::span<const ExportTarget> table, std::string_view as, std::string_view layout,
                                  const PruningMask& mask, const ModelSpec& spec, std::string_view format);
 

@@ -238,7 +238,8 @@ CommandLine showMaskCommand(const std::string& model, const std::string& maskFil
 CommandLine exportCommand(const std::string& model, const std::string& maskFile, const ExportTarget& target,
                           const std::string& out) {
     CommandLine command{program, "export", model, "--mask", maskFile, "--as", std::string(target.as)};
-    if (target.layout != "native")
+    constexpr std::string_view usualLayout = "native"; // the first of its rows in the table, which "auto" tries first
+    if (target.layout != usualLayout)
         command.insert(command.end(), {"--layout", std::string(target.layout)});
     command.insert(command.end(), {"--out", out});
     return command;

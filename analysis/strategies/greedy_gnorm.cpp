@@ -431,10 +431,9 @@ std::size_t greedySteps(const ModelSpec& spec, const PruneRequest& request) {
     const auto perStep = static_cast<std::size_t>(perStepOf(request.strategy));
     const Protection protection = Protection::parse(request.protect, spec);
     const PruningMask base = request.base.value_or(PruningMask(spec));
-    const std::size_t heads =
-        request.budget.of == BudgetOf::own
-            ? headsOf(spec, request.budget, protection, base)
-            : cuttable(spec, randomValues(spec, CutUnit::head, 0), CutUnit::head, protection, base);
+    const std::size_t heads = request.budget.of == BudgetOf::own ? headsOf(spec, request.budget, protection, base)
+                                                                 : cuttable(spec, randomValues(spec, CutUnit::head, 0),
+                                                                            CutUnit::head, protection, base);
     return (heads + perStep - 1) / perStep;
 }
 

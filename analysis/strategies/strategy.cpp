@@ -55,10 +55,11 @@ constexpr OptionInfo rounding{
 
 constexpr std::array ampOptions{components, ampOrder, rounding, rules};
 constexpr std::array structuredOptions{components, reversed, rules};
-constexpr OptionInfo screenLosses{"screen", "bool", "true",
-                            "predict the losses and measure only those that may be the lowest, where that costs less"};
+constexpr OptionInfo screenLosses{
+    "screen", "bool", "true",
+    "predict the losses and measure only those that may be the lowest, where that costs less"};
 constexpr OptionInfo unitsToCut{"units", "text", "heads",
-                           "kinds of units to cut: heads, attention, mlps, blocks, separated by /"};
+                                "kinds of units to cut: heads, attention, mlps, blocks, separated by /"};
 
 constexpr std::array randomOptions{perLayer};
 constexpr std::array chosenMetricOptions{metric, perLayer, reversed};
@@ -66,9 +67,10 @@ constexpr std::array rankingOptions{perLayer, reversed, rules};
 constexpr std::array greedyOptions{perStep, reversed, rules, stop};
 constexpr std::array lossGreedyOptions{screenLosses, unitsToCut};
 constexpr std::array harpOptions{
-    OptionInfo{"alpha", "text", "search",
-               "factor of each bypass: search = the one of 0, 0.1, ..., 1 with the lowest loss, layer by layer from the "
-               "highest down; fixed = `value` for all; list = `values`"},
+    OptionInfo{
+        "alpha", "text", "search",
+        "factor of each bypass: search = the one of 0, 0.1, ..., 1 with the lowest loss, layer by layer from the "
+        "highest down; fixed = `value` for all; list = `values`"},
     OptionInfo{"corpus", "text", "", "file on which alpha is searched; empty = the last quarter of the text"},
     OptionInfo{"metric", "text", "", "with position=by_metric: id of the metric of layers"},
     OptionInfo{"mlp", "text", "none", "strategy that also cuts MLP neurons, before the search; none = no neurons"},
@@ -209,12 +211,13 @@ constexpr std::array strategies{
                     "attention sublayers", attentionBudget, "Gate-Norm paper", "gate_norm"),
     rankingStrategy("attention_importance",
                     "Attention sublayers that change the direction of the residual stream least (data-driven pruning)",
-                    "attention sublayers", attentionBudget, "He et al. 2024 (LLM-Drop); baseline of the Gate-Norm paper",
-                    "attention_importance"),
+                    "attention sublayers", attentionBudget,
+                    "He et al. 2024 (LLM-Drop); baseline of the Gate-Norm paper", "attention_importance"),
     rankingStrategy("mlp_importance", "MLPs that change the direction of the residual stream least", "MLPs", mlpBudget,
                     "He et al. 2024 (LLM-Drop)", "mlp_importance"),
-    rankingStrategy("block_influence", "Blocks that change the direction of the residual stream least (ShortGPT)", "blocks", blockBudget,
-                    "Men et al. 2024 (ShortGPT); baseline of the BOS-sink paper", "block_influence"),
+    rankingStrategy("block_influence", "Blocks that change the direction of the residual stream least (ShortGPT)",
+                    "blocks", blockBudget, "Men et al. 2024 (ShortGPT); baseline of the BOS-sink paper",
+                    "block_influence"),
     rankingStrategy("sink_head", "Heads with the highest BOS sink score", "heads", headBudget, "BOS-sink paper",
                     "sink_head", CutEnd::ofMetric, "first_last"),
     rankingStrategy("sink_block", "Blocks with the highest mean BOS sink score", "blocks", blockBudget,
@@ -262,7 +265,8 @@ constexpr std::array strategies{
                  .passes = lossGreedyPasses,
                  .check = checkLossGreedyOptions},
     positionalStrategy("bottom_up", "Blocks from the second one upwards; the first and the last stay", CutEnd::lowest),
-    positionalStrategy("top_down", "Blocks from the last but one downwards; the first and the last stay", CutEnd::highest),
+    positionalStrategy("top_down", "Blocks from the last but one downwards; the first and the last stay",
+                       CutEnd::highest),
     randomStrategy("random_head", "Heads drawn uniformly at random", "heads", "heads; per cent of all in the model",
                    CutUnit::head),
     randomStrategy("random_neuron", "MLP neurons drawn uniformly at random", "neurons",

@@ -11,8 +11,8 @@
 #include "backends/json/result_json.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
-#include "backends/text/sequence_text.h"
 #include "backends/text/measure_on_text.h"
+#include "backends/text/sequence_text.h"
 #include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
 

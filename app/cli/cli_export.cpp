@@ -52,6 +52,7 @@ void legaliseRecord(MaskRecord& record, const ModelSpec& spec, const std::string
 }
 
 void exportVerb(ExportArguments arguments, const Console& console) {
+    checkTargetNames(exportTargets(), arguments.target, arguments.layout);
     const Progress progress = console.progress();
     const auto model = open(arguments.path, console, progress.part(0, 0));
     std::vector<std::string> warnings;

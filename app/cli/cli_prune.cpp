@@ -157,9 +157,10 @@ void addPrune(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--strategy", arguments->strategy, "ID[:key=value]... (see: list strategies)")->required();
-    verb->add_option("--budget", arguments->budget,
-                     "How much to cut: units (8), a share of all units of that kind (12.5%), or a share of what the model has "
-                     "(params:20%, layers:20%, kv:25%, flops:15%)")
+    verb->add_option(
+            "--budget", arguments->budget,
+            "How much to cut: units (8), a share of all units of that kind (12.5%), or a share of what the model has "
+            "(params:20%, layers:20%, kv:25%, flops:15%)")
         ->required();
     verb->add_option("--out", arguments->out, "Mask .json to write")->required()->option_text("FILE");
     verb->add_option("--protect", arguments->protect,

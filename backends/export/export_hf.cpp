@@ -41,7 +41,7 @@ ExportLayout hfDeciLmLayout(const ModelSpec& source, const PruningMask& mask, st
 }
 
 ExportLayout ownPaddedLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format) {
-    return paddedLayout(withCompensationBiases(source, mask, format), mask);
+    return paddedLayout(withCompensationBiases(source, mask, format), mask, format);
 }
 
 ExportLayout hfPerLayerLayout(const ModelSpec& source, const PruningMask& mask, std::string_view) {

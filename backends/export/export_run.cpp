@@ -75,6 +75,7 @@ public:
         m_result.path = request.path;
         m_result.warnings = plan.warnings;
         m_result.tolerance = plan.tolerance;
+        m_result.maskDigest = maskDigest(request.record.mask);
         if (request.record.mask.keepsAll())
             m_result.warnings.emplace_back("the mask cuts nothing: the export is a copy of the source");
     }
@@ -130,6 +131,7 @@ private:
         const std::string maskPath = stem + ".mask.json";
         const std::string cardPath = stem + ".md";
         const bool isMaskThere = holdsMask(maskPath);
+        m_result.maskPath = maskPath;
         for (const std::string& path : {m_request.path, cardPath})
             refuseExisting(path);
         if (!isMaskThere)
@@ -199,6 +201,7 @@ private:
         addSmallFiles(folder, made);
         verify((m_plan.opened.empty() ? made : made / m_plan.opened).string());
         put(made / maskName, maskJson(record(), compensationName));
+        m_result.maskPath = (fs::path(m_request.path) / maskName).string();
         if (m_request.record.mask.isCompensated())
             put(made / compensationName, compensationBytes(m_request.record.mask));
         put(made / cardName,
@@ -242,6 +245,7 @@ private:
     }
 
     void verify(const std::string& written) {
+        m_progress.check();
         if (!m_target.writer->isReadBack)
             return;
         const auto begin = std::chrono::steady_clock::now();

@@ -350,6 +350,7 @@ std::string exportJson(const ExportResult& result) {
                                {"path", result.path},
                                {"files", std::move(files)},
                                {"verified", result.verified.tokens > 0 ? verified : OrderedJson()},
+                               {"mask", {{"path", result.maskPath}, {"digest", result.maskDigest}}},
                                {"left_out", result.leftOut},
                                {"write_seconds", result.writeSeconds},
                                {"verify_seconds", result.verifySeconds},

@@ -1,7 +1,7 @@
 // The commands that the window offers for copying: a shell must parse each one back to the same arguments, and it must
 // contain every option that differs from its default.
-#include "analysis/session/command_line.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/session/command_line.h"
 #include "tests/support/suite.h"
 
 #include <QProcess>

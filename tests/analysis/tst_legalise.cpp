@@ -2,9 +2,9 @@
 // masks, and the masks that each form of export refuses.
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/export/export_card.h"
 #include "analysis/export/export_target.h"
-#include "analysis/base/usage_error.h"
 #include "backends/export/export_targets.h"
 #include "tests/support/mask_models.h"
 #include "tests/support/suite.h"
@@ -29,6 +29,7 @@ ModelSpec oneLayer(int heads, int kvHeads) {
     layer.kvHeads = kvHeads;
     layer.headDim = 4;
     layer.rotary.dims = 4;
+    layer.scoreScale = 0.5; // 1 / sqrt(headDim)
     layer.ffn = 8;
     spec.layers = {layer};
     return spec;
@@ -171,7 +172,7 @@ private slots:
                         cut(spec, 0, [](LayerMask& layer) { bypass(layer, 0.2); }), spec, "safetensors");
             QFAIL("accepted");
         } catch (const Error& error) {
-            QVERIFY(QString::fromStdString(error.hint()).contains("compact GGUF, custom code"));
+            QVERIFY(QString::fromStdString(error.hint()).contains("GGUF, unequal layers"));
         }
         QVERIFY_EXCEPTION_THROWN(exportTarget("nothing"), UsageError);
     }
@@ -183,8 +184,9 @@ private slots:
         const auto oneOfEach = [](LayerMask& layer) { layer.heads[0] = layer.heads[2] = false; };
         const auto neuron = [](LayerMask& layer) { layer.neurons[3] = false; };
         const auto block = [](LayerMask& layer) { layer.block = false; };
-        QVERIFY(reasons("gguf", cut(spec, 1, oneHead), spec).contains("KV groups"));
-        QCOMPARE(reasons("gguf", cut(spec, 1, oneOfEach), spec), "");
+        QCOMPARE(reasons("gguf_deci", cut(spec, 1, oneHead), spec), "");
+        QVERIFY(reasons("gguf_native", cut(spec, 1, oneHead), spec).contains("KV groups"));
+        QVERIFY(reasons("gguf_native", cut(spec, 1, oneOfEach), spec).contains("head counts vary"));
         QVERIFY(reasons("native", cut(spec, 1, oneOfEach), spec).contains("head counts vary"));
         QVERIFY(reasons("native", cut(spec, 1, neuron), spec).contains("MLP widths vary"));
         QCOMPARE(reasons("native", cut(spec, 1, block), spec), "");
@@ -193,11 +195,13 @@ private slots:
         QCOMPARE(reasons("native", uniform, spec), "");
         QCOMPARE(reasons("decilm", cut(spec, 1, neuron), spec), "");
         QVERIFY(reasons("decilm", cut(spec, 1, oneOfEach), spec).contains("query heads"));
-        QVERIFY(reasons("decilm", cut(spec, 1, neuron), spec, "gguf").contains("GGUF"));
+        ModelSpec ragged = spec;
+        ragged.layers[1].ffn /= 2;
+        QVERIFY(reasons("per_layer", PruningMask(ragged), ragged, "gguf").contains("GGUF"));
         QVERIFY(reasons("padded", cut(spec, 1, oneHead), spec).contains("nothing gets smaller"));
         QCOMPARE(reasons("padded", uniform, spec), "");
         spec.layers[0].normsHeads = spec.layers[1].normsHeads = true;
-        QVERIFY(reasons("gguf", cut(spec, 1, oneOfEach), spec).contains("deci"));
+        QVERIFY(reasons("gguf_deci", cut(spec, 1, oneOfEach), spec).contains("deci"));
     }
 
     void theCardTellsWhatWasCutAndKeepsTheSourcesOwn() {

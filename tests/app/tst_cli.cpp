@@ -139,9 +139,9 @@ private slots:
         QTest::newRow("misspelt target") << QStringList{"export", model,   "--mask", "m.json",
                                                         "--as",   "maskd", "--out",  "x"}
                                          << 2 << "Unknown export target \"maskd\". Did you mean masked?";
-        QTest::newRow("target of later") << QStringList{"export", model,  "--mask", "m.json",
-                                                        "--as",   "gguf", "--out",  "x"}
-                                         << 2 << "compact GGUF is not available yet";
+        QTest::newRow("misspelt layout") << QStringList{"export", model,      "--mask", "m.json", "--as",
+                                                        "gguf",   "--layout", "decy",   "--out",  "x"}
+                                         << 2 << "Unknown layout \"decy\". Did you mean deci?";
         QTest::newRow("layer before all")
             << QStringList{"plot", model, "--figure", "neurons:layer=-2", "--out", "cat.csv"} << 2
             << "layer=-2: the model has layers 0 to 1; -1 shows all";
@@ -270,7 +270,8 @@ private slots:
         const Json stored = run({"inspect", scratch.path("s.h5"), "--json"}).json();
         QCOMPARE(stored, run({"inspect", model, "--json"}).json());
         const QString shown = run({"inspect", scratch.path("s.h5")}).out.simplified();
-        QVERIFY2(shown.contains(QRegularExpression("gate_norm_head:fold_norm=true [0-9a-f]{8} head ")), qPrintable(shown));
+        QVERIFY2(shown.contains(QRegularExpression("gate_norm_head:fold_norm=true [0-9a-f]{8} head ")),
+                 qPrintable(shown));
     }
 
     void measureShowsARowPerLayer() {

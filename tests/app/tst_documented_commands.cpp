@@ -207,8 +207,9 @@ public:
 
     /// Removes what an export of the same command wrote before, since exports replace nothing.
     void clear() const {
-        for (const char* name : {"pruned", "pruned.gguf", "pruned.md", "pruned.mask.json", "eight-masked.gguf",
-                                 "eight-masked.md", "eight-masked.mask.json"}) {
+        for (const char* name :
+             {"pruned", "pruned.gguf", "pruned.md", "pruned.mask.json", "smaller", "smaller.gguf", "smaller.md",
+              "smaller.mask.json", "eight-masked.gguf", "eight-masked.md", "eight-masked.mask.json"}) {
             QDir(m_scratch.path(name)).removeRecursively();
             QFile::remove(m_scratch.path(name));
         }

@@ -70,7 +70,7 @@ const QMap<QString, QStringList> shelves{
     {"backends/kernels", {}},
     {"backends/engine", {"base", "config", "formats", "kernels"}},
     {"backends/session", {"base", "config", "formats"}},
-    {"backends/export", {"base", "formats", "engine", "session", "tokenizers"}},
+    {"backends/export", {"base", "config", "formats", "engine", "session", "tokenizers"}},
     {"backends/json", {"engine", "session", "export"}},
     {"backends/tokenizers", {"base", "formats"}},
     {"backends/text", {"base", "formats", "session", "tokenizers"}},
@@ -209,9 +209,8 @@ private slots:
     void arrowsBetweenShelvesPointOneWay() {
         QStringList left = shelves.keys();
         const auto isReady = [&](const QString& shelf) {
-            return std::ranges::none_of(shelves[shelf], [&](const QString& other) {
-                return left.contains(roomOf(shelf) + '/' + other);
-            });
+            return std::ranges::none_of(
+                shelves[shelf], [&](const QString& other) { return left.contains(roomOf(shelf) + '/' + other); });
         };
         for (bool found = true; found && !left.isEmpty();)
             found = left.removeIf(isReady) > 0;

@@ -265,7 +265,9 @@ private slots:
             QVERIFY2(changes.unlike.isEmpty(), qPrintable(changes.unlike.join(", ")));
             QCOMPARE(changes.others, 0);
             QVERIFY(changes.zeroed > 0);
-            const auto widened = [](const std::string& text) { return text.find("is stored as F32") != std::string::npos; };
+            const auto widened = [](const std::string& text) {
+                return text.find("is stored as F32") != std::string::npos;
+            };
             QCOMPARE(std::ranges::count_if(result.warnings, widened), changes.widened);
             QVERIFY(changes.widened == 0 || folder == "gqa-q4_1-gguf");
         }
@@ -386,10 +388,11 @@ private slots:
         layer.attention = AttentionCut::bypassQk;
         layer.alpha = 0.5;
         bypassed.setLayer(1, layer);
-        QCOMPARE(refusal(*llama, bypassed, "out"),
-                 "cannot be exported as masked: layer 1: queries and keys are bypassed; with zero weights each token "
-                 "would attend equally to all tokens, not to itself. Targets that can hold it are not available yet: "
-                 "compact GGUF, custom code");
+        QCOMPARE(
+            refusal(*llama, bypassed, "out"),
+            "cannot be exported as masked: layer 1: queries and keys are bypassed; with zero weights each token "
+            "would attend equally to all tokens, not to itself. Export it as GGUF, unequal layers or Hugging Face, "
+            "unequal layers");
         const auto bert = fixture("bert");
         PruningMask noBlock(bert->spec());
         layer = noBlock.layer(0);
@@ -612,7 +615,7 @@ private slots:
         QCOMPARE(replaced.status, 0);
         QVERIFY(replaced.toldRisingProgress());
         QVERIFY(replaced.out.contains("model.safetensors"));
-        QCOMPARE(run({"export", source, "--mask", "m", "--as", "gguf", "--out", "x"}).status, 2);
+        QCOMPARE(run({"export", source, "--mask", "m", "--as", "paper", "--out", "x"}).status, 2);
     }
 };
 

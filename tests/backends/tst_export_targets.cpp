@@ -123,13 +123,14 @@ private slots:
 
     void everyAvailableTargetReadsBackAsItSays() {
         std::set<std::string_view> written;
-        for (const char* source : {"gqa-f32", "gqa-f32-gguf"}) {
+        for (const char* source : {"gqa-f32", "gqa-f32-gguf", "mha-f32", "bert"}) {
             const auto model = fixture(source);
             const std::string format = model->card().format;
             for (const ExportTarget& target : exportTargets()) {
                 const Scratch scratch;
                 const bool isFile = (target.format.empty() ? format : target.format) == "gguf";
-                const ExportRequest request{oneBlockCut(*model),
+                const bool isEncoder = model->spec().family == Family::encoder;
+                const ExportRequest request{isEncoder ? oneHeadCut(*model) : oneBlockCut(*model),
                                             scratch.path(isFile ? "out.gguf" : "out").toStdString()};
                 if (!target.writer || !target.reasons(request.record.mask, model->spec(), format).empty()) {
                     QVERIFY(refusal([&] { exportModel(*model, target, request); }).startsWith("cannot be exported as"));

@@ -83,7 +83,7 @@ def main():
                     continue
                 result = run(*export, "--as", target, "--layout", layout, "--out", folder / "smaller")
                 if result.returncode != 0:
-                    refused.add(f"{target}/{layout}: {result.stderr.strip().splitlines()[-1][:150]}")
+                    refused.add(f"{target}/{layout}: {' '.join((result.stdout + result.stderr).split())[:200]}")
                     continue
                 try:
                     difference, same = compare(folder / "masked", folder / "smaller", rng)

@@ -204,8 +204,8 @@ void CommandCopier::copyExport() {
     const ModelCard& card = m_document->session().model;
     static const QRegularExpression part("-\\d{5}-of-\\d{5}\\.gguf$");
     const QString path = QString::fromStdString(card.path);
-    const bool isOneFile =
-        target->format == "gguf" || (target->format.empty() && path.endsWith(".gguf") && !path.contains(part));
+    const std::string_view format = target->format;
+    const bool isOneFile = format == "gguf" || (format.empty() && path.endsWith(".gguf") && !path.contains(part));
     const QString out = fileName(card.name) + '-' + fileName(mask.name) + (isOneFile ? ".gguf" : "");
     findMaskFile({mask.name,
                   *mask.record,
