@@ -10,7 +10,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int deciZeroNeurons = 32; ///< a block of quantised types
+constexpr int deciMultiple = 32; ///< a block of quantised types
 constexpr int deciLmMultiple = 256;
 
 std::vector<int> keptOf(const std::vector<bool>& marks) {
@@ -215,10 +215,10 @@ ExportLayout deciLayout(const ModelSpec& source, const PruningMask& mask) {
             spec.attention = AttentionKind::full;
             spec.heads = spec.kvHeads = 1;
         }
-        if (spec.ffn == 0) { // this layer has attention, or is the last one
-            layout.layers[i].neurons.assign(deciZeroNeurons, zeroUnit);
-            spec.ffn = deciZeroNeurons;
-        }
+        // llama.cpp needs neurons in a layer with attention; whole blocks can be quantised.
+        const int width = std::max(deciMultiple, roundedUp(spec.ffn, deciMultiple));
+        layout.layers[i].neurons.resize(static_cast<std::size_t>(width), zeroUnit);
+        spec.ffn = width;
     }
     return layout;
 }

@@ -270,6 +270,11 @@ private:
                                         ? ""
                                         : fmt::format("; first in layer {}", m_result.verified.layer)),
                         m_request.path, "Infinite and NaN weights cannot be cut by zeros");
+        if (m_plan.tolerance > exportTolerance)
+            m_result.warnings.push_back(
+                fmt::format("the weights were rounded to another type: logits differ from the "
+                            "masked model's by up to {} of {}. Evaluate the export for its loss",
+                            significant(m_result.verified.most), significant(m_result.verified.scale)));
         progress.report(1, "exported");
     }
 
