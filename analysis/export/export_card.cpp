@@ -95,7 +95,10 @@ std::size_t metadataLength(std::string_view text) {
 std::string sentence(const LogitDifference& verified) {
     if (verified.tokens == 0)
         return "Not verified: Secateur writes this format, but does not read it";
-    return fmt::format("Verified: logits match the masked model (max. difference {} of {} on {} tokens)",
+    constexpr double mostOfSums = 1e-4; // larger ones come from weights that were rounded to another type
+    return fmt::format("Verified: logits {} the masked model{} (max. difference {} of {} on {} tokens)",
+                       verified.relative() > mostOfSums ? "differ from those of" : "match",
+                       verified.relative() > mostOfSums ? ", because weights were rounded" : "",
                        significant(verified.most), significant(verified.scale), verified.tokens);
 }
 

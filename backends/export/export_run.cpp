@@ -12,12 +12,15 @@
 #include "backends/session/mask_compensation.h"
 #include "backends/session/mask_json.h"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -42,6 +45,30 @@ double secondsSince(std::chrono::steady_clock::time_point begin) {
 
 void put(const fs::path& file, const std::string& content) {
     FileOutput(file.string(), file.filename().string()).write(std::as_bytes(std::span(content)));
+}
+
+/// The largest difference between the updates of the residual stream by a layer in two models with equal inputs,
+/// relative to the largest number of the update. Rounded weights change it little, but weights in the wrong place much.
+/// @param layers for each layer of the second model, the layer of the first
+double updateDifference(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
+                        const std::vector<int>& layers) {
+    const Batch batch = probeTokens(first.spec());
+    at::Tensor x = first.runner().embed(plan, batch);
+    double most = 0;
+    std::size_t next = 0;
+    for (int layer = 0; layer < first.spec().layerCount(); ++layer) {
+        const at::Tensor input = x.clone();
+        x = first.runner().runLayer(plan, layer, x, batch);
+        if (next >= layers.size() || layers[next] != layer)
+            continue;
+        const at::Tensor y = second.runner().runLayer(otherPlan, static_cast<int>(next++), input.clone(), batch);
+        const double scale = (x - input).abs().max().item<double>();
+        const double difference = (x - y).abs().max().item<double>();
+        most = std::max(most, std::isnan(difference) ? std::numeric_limits<double>::infinity()
+                              : scale > 0            ? difference / scale
+                                                     : difference);
+    }
+    return most;
 }
 
 bool isSameStructure(const ModelSpec& a, const ModelSpec& b) {
@@ -262,20 +289,37 @@ private:
         m_result.verified =
             compareLogits(*model, *plan, *exported, *dense, sourceLayers(), probeTokens(model->spec()), progress);
         m_result.verifySeconds = secondsSince(begin);
-        if (!(m_result.verified.relative() <= m_plan.tolerance))
-            throw Error(fmt::format("reads back with logits that differ from the masked model's by {} (largest logit "
-                                    "{}{}); nothing was written",
-                                    significant(m_result.verified.most), significant(m_result.verified.scale),
-                                    m_result.verified.layer < 0
-                                        ? ""
-                                        : fmt::format("; first in layer {}", m_result.verified.layer)),
-                        m_request.path, "Infinite and NaN weights cannot be cut by zeros");
         if (m_plan.tolerance > exportTolerance)
-            m_result.warnings.push_back(
-                fmt::format("the weights were rounded to another type: logits differ from the "
-                            "masked model's by up to {} of {}. Evaluate the export for its loss",
-                            significant(m_result.verified.most), significant(m_result.verified.scale)));
+            checkRounded(updateDifference(*model, *plan, *exported, *dense, sourceLayers()));
+        else
+            checkEqual();
         progress.report(1, "exported");
+    }
+
+    void checkEqual() const {
+        const LogitDifference& verified = m_result.verified;
+        if (verified.relative() <= m_plan.tolerance)
+            return;
+        throw Error(
+            fmt::format("reads back with logits that differ from the masked model's by {} (largest logit {}{}); "
+                        "nothing was written",
+                        significant(verified.most), significant(verified.scale),
+                        verified.layer < 0 ? "" : fmt::format("; first in layer {}", verified.layer)),
+            m_request.path, "Infinite and NaN weights cannot be cut by zeros");
+    }
+
+    /// Checks an export whose weights were rounded, and says what that does. @param difference updateDifference()
+    void checkRounded(double difference) {
+        if (!(difference <= m_plan.tolerance))
+            throw Error(fmt::format("reads back with a layer whose output differs from the masked model's by {} of its "
+                                    "largest number; nothing was written",
+                                    significant(difference)),
+                        m_request.path, "Choose a type with more bits");
+        m_result.warnings.push_back(fmt::format(
+            "the weights were rounded to another type: logits differ from the masked "
+            "model's by up to {} of {}, the updates of single layers by up to {} %. "
+            "Evaluate the export for its loss",
+            significant(m_result.verified.most), significant(m_result.verified.scale), significant(100 * difference)));
     }
 
     /// The source's layer for each layer of the export.
