@@ -94,12 +94,13 @@ void setSpecial(HfJson& config, const ModelSpec& spec) {
         config["mlp_bias"] = first.upBias;
 }
 
-void setTokens(HfJson& config, const GgufMetadata& metadata) {
-    constexpr std::int64_t most = std::numeric_limits<int>::max();
+/// Sets the ids of special tokens. Some files state -1 for a token that they do not have.
+void setTokens(HfJson& config, const GgufMetadata& metadata, int vocab) {
+    constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
     for (const auto& [key, name] : {std::pair{"tokenizer.ggml.bos_token_id", "bos_token_id"},
                                     std::pair{"tokenizer.ggml.eos_token_id", "eos_token_id"},
                                     std::pair{"tokenizer.ggml.padding_token_id", "pad_token_id"}})
-        if (const auto id = metadata.integer(key, 0, most))
+        if (const auto id = metadata.integer(key, -1, most); id && *id >= 0 && *id < vocab)
             config[name] = *id;
 }
 
@@ -132,7 +133,7 @@ std::string describedForHf(const ModelSpec& spec, const GgufMetadata& metadata) 
         setRotary(config, spec);
     }
     setSpecial(config, spec);
-    setTokens(config, metadata);
+    setTokens(config, metadata, spec.vocab);
     config["torch_dtype"] = "float32";
     return config.dump(2) + "\n";
 }
