@@ -142,6 +142,33 @@ private slots:
             QVERIFY2(entry.shape.size() < 2 || entry.type->name == "Q8_0", entry.name.c_str());
     }
 
+    /// Real models state -1 for special tokens that they do not have.
+    void aGgufBecomesHuggingFaceAndBack() {
+        if (realData().isEmpty())
+            QSKIP("SECATEUR_TEST_DATA is not set");
+        const auto gguf = openModel((realData() + "/models/stories260K/stories260K.gguf").toStdString());
+        const auto withoutBlock = [](const Model& model) {
+            PruningMask mask(model.spec());
+            LayerMask layer = mask.layer(1);
+            layer.block = false;
+            mask.setLayer(1, layer);
+            return mask;
+        };
+        const Scratch scratch;
+        const ExportTarget& there = exportTarget("native");
+        exportModel(*gguf, there, requestFor(there, *gguf, withoutBlock(*gguf), scratch));
+        const auto folder = openModel(scratch.path("out").toStdString());
+        const ExportTarget& back = exportTarget("gguf_native");
+        const ExportResult result =
+            exportModel(*folder, back, requestFor(back, *folder, withoutBlock(*folder), scratch));
+        QVERIFY(result.verified.relative() < 1e-5);
+        for (const std::string& warning : result.warnings)
+            QVERIFY2(!warning.starts_with("the export has no tokenizer"), warning.c_str());
+        const auto again = openModel(result.path);
+        QCOMPARE(again->spec().layerCount(), gguf->spec().layerCount() - 2);
+        QVERIFY(again->spec().layers.front() == gguf->spec().layers.front());
+    }
+
     void anotherTypeIsSaid() {
         const auto model = fixture("gqa-f32-gguf");
         PruningMask mask(model->spec());
