@@ -152,6 +152,9 @@ private:
 
     void exportFile() {
         refuseSource(m_card.path);
+        if (fs::is_directory(m_card.path))
+            for (const std::string& name : namesIn(m_card.path))
+                refuseSource(fs::path(m_card.path) / name);
         if (!m_request.path.ends_with(".gguf"))
             throw Error("does not end with .gguf, as the name of a GGUF must", m_request.path);
         const std::string stem = m_request.path.substr(0, m_request.path.size() - std::string(".gguf").size());
