@@ -37,8 +37,8 @@ private:
     std::optional<GgufPart> m_firstPart; ///< of a GGUF source
 };
 
-/// Largest allowed difference of logits, relative to the largest logit, of an export whose numbers were rounded to a
-/// smaller type. It only finds weights that are in the wrong place.
+/// Largest allowed difference of a layer's update of the residual stream, relative to the largest number of the update,
+/// in an export whose numbers were rounded to a smaller type. It only finds weights that are in the wrong place.
 inline constexpr double roundedTolerance = 0.3;
 
 /// Types of a format that an export can write, and those of another format that they replace.

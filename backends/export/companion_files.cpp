@@ -62,6 +62,13 @@ std::optional<fs::path> ownFile(const fs::path& folder, const std::string& name)
 
 } // namespace
 
+std::string modelFolder(const std::string& path) {
+    if (fs::is_directory(path))
+        return path;
+    const std::string parent = fs::path(path).parent_path().string();
+    return parent.empty() ? "." : parent;
+}
+
 CompanionFiles companionFiles(const std::string& folder, const std::set<std::string>& taken) {
     CompanionFiles files;
     for (const fs::directory_entry& item : fs::directory_iterator(folder)) {

@@ -15,6 +15,9 @@ struct CompanionFiles {
     std::vector<std::string> warnings; ///< a sentence for each link that leads elsewhere
 };
 
+/// The directory of a model: its path, or that of its file. @param path by which it was opened
+std::string modelFolder(const std::string& path);
+
 /// Lists the files of a directory as copied or left out. Names are sorted.
 /// @param taken files that the export writes itself, in neither list @throws std::filesystem::filesystem_error
 CompanionFiles companionFiles(const std::string& folder, const std::set<std::string>& taken);

@@ -34,7 +34,7 @@ struct ExportPlan {
     std::string opened = {}; ///< name of the file that is opened to verify a folder; empty = the folder itself
     std::vector<std::string> warnings = {};
     std::string contents = {}; ///< ExportFacts::contents
-    double tolerance = 0;      ///< largest allowed difference of logits, relative to the largest logit
+    double tolerance = 0;      ///< exportTolerance, or roundedTolerance if weights were rounded
 };
 
 /// Largest allowed difference between the logits of an export and those of the masked model, relative to the largest

@@ -28,7 +28,7 @@ void set(Fields& fields, GgufField field) {
     fields[field.key] = field;
 }
 
-/// Sets a number per layer, as a single number if all are equal and `list` is false.
+/// Sets a number of units: a list with the number of each layer, or one number for all layers.
 void setPerLayer(Fields& fields, const std::string& key, const ModelSpec& spec, int LayerSpec::*size, bool list) {
     std::vector<std::int32_t> sizes;
     for (const LayerSpec& layer : spec.layers)

@@ -16,21 +16,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 namespace secateur {
-
-namespace {
-
-namespace fs = std::filesystem;
-
-std::string folderOf(const ModelCard& card) {
-    const fs::path path(card.path);
-    return (fs::is_directory(path) ? path : fs::absolute(path).parent_path()).string();
-}
-
-} // namespace
 
 ExportLayout hfNativeLayout(const ModelSpec& source, const PruningMask& mask, std::string_view) {
     return nativeLayout(withCompensationBiases(source, mask, "safetensors"), mask, "safetensors");
@@ -121,8 +109,8 @@ ExportResult writeHuggingFace(const ExportTarget& target, const Model& source, c
     conventions.type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); };
     SafetensorsFiles weights(
         compactTensors(files.description(), files.slots(), request.record.mask, layout, conventions));
-    const std::string config =
-        isGguf ? describedForHf(source.spec(), files.ggufMetadata()) : companionContent(folderOf(card), "config.json");
+    const std::string config = isGguf ? describedForHf(source.spec(), files.ggufMetadata())
+                                      : companionContent(modelFolder(card.path), "config.json");
     ExportPlan plan{.weights = weights,
                     .copiesCompanions = !isGguf,
                     .written = statedLayout(config, source, layout, request.record.mask, types.wanted()),

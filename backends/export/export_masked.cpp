@@ -44,8 +44,7 @@ ExportResult writeMasked(const ExportTarget& target, const Model& source, const 
                     .warnings = files.warnings(),
                     .tolerance = exportTolerance};
     if (!files.isGguf())
-        plan.written = changedConfig(source.spec(), layout.spec,
-                                     (isFolder ? opened : fs::absolute(opened).parent_path()).string());
+        plan.written = changedConfig(source.spec(), layout.spec, modelFolder(card.path));
     return runExport(target, source, layout, request, plan, progress);
 }
 

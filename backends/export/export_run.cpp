@@ -223,7 +223,7 @@ private:
     }
 
     void exportFolder() {
-        const fs::path folder = sourceFolder();
+        const fs::path folder = modelFolder(m_card.path);
         refuseSource(folder);
         AtomicFolder aside(m_request.path, m_request.mayReplace, isOwnFolder);
         const fs::path made(aside.path());
@@ -248,13 +248,6 @@ private:
         m_result.writeSeconds = secondsSince(begin);
         spdlog::info("{} written in {:.2f} s", shortBytes(static_cast<double>(m_plan.weights.bytes())),
                      m_result.writeSeconds);
-    }
-
-    fs::path sourceFolder() const {
-        if (fs::is_directory(m_card.path))
-            return m_card.path;
-        const fs::path parent = fs::path(m_card.path).parent_path();
-        return parent.empty() ? fs::path(".") : parent;
     }
 
     void addSmallFiles(const fs::path& folder, const fs::path& made) {
