@@ -328,9 +328,9 @@ QString EffectBox::stateText() const {
     case State::stopped:
         return tr("Stopped after %1").arg(windows);
     case State::complete:
-        return tr("%1 windows, %2 tokens of %3")
-            .arg(all)
-            .arg(effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))),
+        return tr("%1, %2 tokens of %3")
+            .arg(effectText(counted(static_cast<std::uint64_t>(all), "window")),
+                 effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))),
                  QFileInfo(effectText(m_live->text()->source)).fileName());
     case State::failed:
         return m_live->failure();
