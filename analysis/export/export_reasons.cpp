@@ -73,10 +73,11 @@ private:
     const ModelSpec& m_spec;
 };
 
-bool isLlamaLike(const ModelSpec& spec) {
+/// Whether the blocks are those of Llama, apart from norms of heads and biases of queries, keys and values.
+bool hasLlamaBlocks(const ModelSpec& spec) {
     const auto plain = [](const LayerSpec& layer) {
-        return !layer.normsHeads && layer.window == 0 && layer.rotary.dims == layer.headDim && !layer.outputBias &&
-               !layer.gateBias && !layer.upBias && !layer.downBias;
+        return layer.window == 0 && layer.rotary.dims == layer.headDim && !layer.outputBias && !layer.gateBias &&
+               !layer.upBias && !layer.downBias;
     };
     return spec.family == Family::decoder && spec.norm == NormKind::rms && spec.normPlace == NormPlace::before &&
            spec.gatedMlp && spec.activation == Activation::silu && spec.positions == Positions::rotary &&
@@ -84,8 +85,14 @@ bool isLlamaLike(const ModelSpec& spec) {
            std::ranges::all_of(spec.layers, [&](const LayerSpec& layer) { return layer.heads == 0 || plain(layer); });
 }
 
+bool isLlamaLike(const ModelSpec& spec) {
+    return hasLlamaBlocks(spec) && std::ranges::all_of(spec.layers, [](const LayerSpec& layer) {
+               return layer.heads == 0 || !layer.normsHeads;
+           });
+}
+
 constexpr std::string_view llamaLike = "norms before its sublayers, a gated SiLU MLP and rotary positions over whole "
-                                       "heads, without windows, softcaps, head norms and MLP or output biases";
+                                       "heads, without windows, softcaps and MLP or output biases";
 
 void refuseZeroedBypass(const MaskedModel& model, Reasons& reasons) {
     model.refuse(
@@ -230,6 +237,16 @@ void refuseBiases(const MaskedModel& model, const ModelSpec& spec, std::string_v
                         spec.architecture));
 }
 
+/// Adds a reason if a compensation adds a bias anywhere.
+void refuseAllBiases(const MaskedModel& model, Reasons& reasons, std::string_view sentence) {
+    model.refuse(
+        reasons,
+        [](const CutLayer& layer) {
+            return addsBias(layer.spec, layer.mask, true) || addsBias(layer.spec, layer.mask, false);
+        },
+        sentence);
+}
+
 } // namespace
 
 std::vector<std::string> maskedReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
@@ -283,8 +300,9 @@ std::vector<std::string> ggufNativeReasons(const PruningMask& mask, const ModelS
 
 std::vector<std::string> ggufDeciReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     if (!isLlamaLike(spec))
-        return {fmt::format("llama.cpp's architecture deci needs a Llama-like model ({}); {} is not", llamaLike,
-                            spec.architecture)};
+        return {fmt::format(
+            "llama.cpp's architecture deci needs a Llama-like model without norms of queries and keys ({}); {} is not",
+            llamaLike, spec.architecture)};
     const MaskedModel model(mask, spec);
     Reasons reasons;
     refuseUnlike(reasons, spec, format, "gguf");
@@ -299,10 +317,39 @@ std::vector<std::string> ggufDeciReasons(const PruningMask& mask, const ModelSpe
         reasons, [](const CutLayer& layer) { return layer.bypasses() && layer.hasAttention() && layer.spec.valueBias; },
         "queries and keys are bypassed, but the linear layer that replaces attention has no bias, and the values "
         "have one");
-    for (const bool attention : {true, false})
-        model.refuse(
-            reasons, [&](const CutLayer& layer) { return addsBias(layer.spec, layer.mask, attention); },
-            "the compensation adds a bias, but layers of deci have none there");
+    refuseAllBiases(model, reasons, "the compensation adds a bias, but layers of deci have none there");
+    return reasons;
+}
+
+namespace {
+
+/// Whether each layer is one of OpenELM: norms before the sublayers and of queries and keys, whole heads rotated
+/// without scaling by divisors, no biases, one head size.
+bool isOpenElmLike(const ModelSpec& spec) {
+    const auto first = std::ranges::find(spec.layers, AttentionKind::full, &LayerSpec::attention);
+    const auto fits = [&](const LayerSpec& layer) {
+        return layer.attention == AttentionKind::none ||
+               (layer.attention == AttentionKind::full && layer.normsHeads && layer.headDim == first->headDim &&
+                layer.rotary == first->rotary && !layer.queryBias && !layer.keyBias && !layer.valueBias);
+    };
+    return first != spec.layers.end() && hasLlamaBlocks(spec) && spec.tiedEmbeddings &&
+           first->rotary.scaling != RopeScaling::llama3 && first->rotary.scaling != RopeScaling::listed &&
+           std::ranges::all_of(spec.layers, fits);
+}
+
+} // namespace
+
+std::vector<std::string> ggufOpenElmReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    if (!isOpenElmLike(spec))
+        return {fmt::format("llama.cpp's architecture openelm needs norms of queries and keys, a tied LM head and {}; "
+                            "{} does not have all of this",
+                            llamaLike, spec.architecture)};
+    const MaskedModel model(mask, spec);
+    Reasons reasons;
+    refuseUnlike(reasons, spec, format, "gguf");
+    refuseEmpty(model, spec, reasons);
+    model.refuseBypass(reasons, "queries and keys are bypassed, which openelm does not support");
+    refuseAllBiases(model, reasons, "the compensation adds a bias, but layers of openelm have none there");
     return reasons;
 }
 
@@ -330,10 +377,7 @@ std::vector<std::string> deciLmReasons(const PruningMask& mask, const ModelSpec&
     model.refuseBypass(reasons, "queries and keys are bypassed, which DeciLM runtimes ignore");
     if (!spec.layers.empty() && spec.maxHeads() * spec.layers.front().headDim != spec.hidden)
         reasons.emplace_back("the heads together are not as wide as the residual stream, as those of DeciLM are");
-    for (const bool attention : {true, false})
-        model.refuse(
-            reasons, [&](const CutLayer& layer) { return addsBias(layer.spec, layer.mask, attention); },
-            "the compensation adds a bias, which DeciLM does not support");
+    refuseAllBiases(model, reasons, "the compensation adds a bias, which DeciLM does not support");
     return reasons;
 }
 

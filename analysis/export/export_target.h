@@ -35,7 +35,7 @@ struct ExportResult {
     std::string layout; ///< id of the layout
     std::string path;
     std::vector<ExportedFile> files;
-    std::string maskPath;             ///< of the mask beside the checkpoint
+    std::string maskPath; ///< of the mask beside the checkpoint
     std::string maskDigest;
     LogitDifference verified;         ///< difference between the source under the mask and the reopened export
     double tolerance = 0;             ///< largest difference that was allowed, relative to the largest logit
@@ -76,13 +76,14 @@ struct ExportTarget {
     std::optional<ExportWriter> writer = {}; ///< absent = not available yet
 };
 
-ExportReasons maskedReasons;     ///< for the source's own format: cut weights are 0, shapes are unchanged
-ExportReasons ggufNativeReasons; ///< for GGUF with the same numbers of heads and neurons in all layers
-ExportReasons ggufDeciReasons;   ///< for GGUF with numbers of heads and neurons per layer
-ExportReasons nativeReasons;     ///< for smaller tensors in the model's own architecture
-ExportReasons deciLmReasons;     ///< for DeciLM, whose layers may lack sublayers and differ in KV heads and width
-ExportReasons perLayerReasons;   ///< for Hugging Face with its own Python code
-ExportReasons paddedReasons;     ///< for layers that are padded with zeros to the widest layer
+ExportReasons maskedReasons;      ///< for the source's own format: cut weights are 0, shapes are unchanged
+ExportReasons ggufNativeReasons;  ///< for GGUF with the same numbers of heads and neurons in all layers
+ExportReasons ggufDeciReasons;    ///< for GGUF with numbers of heads and neurons per layer
+ExportReasons ggufOpenElmReasons; ///< for GGUF with numbers per layer, and norms of queries and keys
+ExportReasons nativeReasons;      ///< for smaller tensors in the model's own architecture
+ExportReasons deciLmReasons;      ///< for DeciLM, whose layers may lack sublayers and differ in KV heads and width
+ExportReasons perLayerReasons;    ///< for Hugging Face with its own Python code
+ExportReasons paddedReasons;      ///< for layers that are padded with zeros to the widest layer
 
 /// Checks that a target can hold a mask. @param table all targets; the hint of the error suggests one that can
 /// @throws Error with the first reason why the target cannot hold the mask, or if the target is not available yet

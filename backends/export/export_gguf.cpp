@@ -58,7 +58,7 @@ Fields copiedFields(const GgufMetadata& metadata, const std::string& architectur
 /// Sets what the layout changes.
 void setShapes(Fields& fields, const ExportLayout& layout, const std::string& architecture) {
     const std::string prefix = architecture + ".";
-    const bool list = layout.id == "deci";
+    const bool list = layout.id == "deci" || layout.id == "openelm";
     const LayerSpec& first = layout.spec.layers.front();
     set(fields, fieldOf("general.architecture", architecture));
     set(fields, fieldOf(prefix + "block_count", static_cast<std::uint32_t>(layout.spec.layerCount())));
@@ -98,20 +98,19 @@ Fields madeFields(const ModelCard& card, const std::string& architecture, std::v
     return fields;
 }
 
-/// How the tensors of a GGUF are named and stored: as in the source, or as llama.cpp does for the architecture.
-TensorConventions conventionsFor(const CompactSource& files, bool isGguf, const std::string& architecture) {
-    if (isGguf)
-        return {.pattern = [&files](WeightName weight) { return files.ownPattern(weight); },
-                .prefix = files.prefix(),
-                .pairsRotaryRows = files.description().pairsRotaryRows,
-                .addsOneToNorms = files.description().addsOneToNorms,
-                .type = {}};
-    const ArchitectureInfo& info = architectureOfGguf(architecture);
-    return {.pattern = [&spec = files.description().spec](WeightName weight) { return ggufPattern(spec, weight); },
-            .prefix = {},
-            .pairsRotaryRows = info.ggufPairsRotaryRows,
-            .addsOneToNorms = info.ggufAddsOneToNorms,
-            .type = {}};
+/// How the tensors of a GGUF are named and stored: as llama.cpp does for the architecture, with the names of the source
+/// if that is a GGUF whose tensors are the same.
+TensorConventions conventionsFor(const CompactSource& files, bool isGguf, const ExportLayout& layout) {
+    const ArchitectureInfo& info = architectureOfGguf(ggufNameOf(layout.spec));
+    TensorConventions conventions{
+        .pattern = [&spec = layout.spec](WeightName weight) { return ggufPattern(spec, weight); },
+        .prefix = {},
+        .pairsRotaryRows = info.ggufPairsRotaryRows,
+        .addsOneToNorms = info.ggufAddsOneToNorms,
+        .type = {}};
+    if (isGguf && layout.id != "openelm")
+        conventions.pattern = [&files](WeightName weight) { return files.ownPattern(weight); };
+    return conventions;
 }
 
 } // namespace
@@ -124,6 +123,10 @@ ExportLayout ggufDeciLayout(const ModelSpec& source, const PruningMask& mask, st
     return deciLayout(source, mask);
 }
 
+ExportLayout ggufOpenElmLayout(const ModelSpec& source, const PruningMask& mask, std::string_view) {
+    return openElmLayout(source, mask);
+}
+
 ExportResult writeGguf(const ExportTarget& target, const Model& source, const ExportRequest& request,
                        const Progress& progress) {
     const CompactSource files(source.card());
@@ -131,7 +134,7 @@ ExportResult writeGguf(const ExportTarget& target, const Model& source, const Ex
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, source.card().format);
     const std::string architecture = ggufNameOf(layout.spec);
     WrittenTypes types(ggufTypes(), request.type);
-    TensorConventions conventions = conventionsFor(files, isGguf, architecture);
+    TensorConventions conventions = conventionsFor(files, isGguf, layout);
     conventions.type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); };
     std::vector<TargetTensor> tensors =
         compactTensors(files.description(), files.slots(), request.record.mask, layout, conventions);

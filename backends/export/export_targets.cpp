@@ -43,6 +43,17 @@ constexpr std::array targets{
                  .format = "gguf",
                  .reasons = ggufDeciReasons,
                  .writer = ExportWriter{writeGguf, ggufDeciLayout}},
+    ExportTarget{.id = "gguf_openelm",
+                 .as = "gguf",
+                 .layout = "openelm",
+                 .name = "GGUF, unequal layers with norms of heads",
+                 .summary =
+                     "a smaller GGUF for models with norms of queries and keys, whose layers may differ in heads "
+                     "and MLP width",
+                 .opensIn = "llama.cpp",
+                 .format = "gguf",
+                 .reasons = ggufOpenElmReasons,
+                 .writer = ExportWriter{writeGguf, ggufOpenElmLayout}},
     ExportTarget{.id = "native",
                  .as = "structural",
                  .layout = "native",

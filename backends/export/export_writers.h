@@ -22,6 +22,7 @@ ExportResult writeGguf(const ExportTarget& target, const Model& source, const Ex
                        const Progress& progress);
 ExportLayout ggufNativeLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
 ExportLayout ggufDeciLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
+ExportLayout ggufOpenElmLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
 
 /// Writes a Hugging Face folder in which the tensors have the sizes of the layout, as safetensors.
 ExportResult writeHuggingFace(const ExportTarget& target, const Model& source, const ExportRequest& request,
