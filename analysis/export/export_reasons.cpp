@@ -205,23 +205,21 @@ void refuseUnlike(Reasons& reasons, const ModelSpec& spec, std::string_view form
         reasons.emplace_back("layers of a GGUF that differ can only be exported as GGUF");
 }
 
-/// Adds a reason if the kept layers differ in shape.
-void refuseVaryingShapes(const MaskedModel& model, Reasons& reasons) {
-    std::set<int> heads, kvHeads, neurons;
-    model.layers([&](const CutLayer& layer) {
-        if (layer.mask.block) {
-            heads.insert(layer.heads());
-            kvHeads.insert(layer.kvHeads());
-            neurons.insert(layer.neurons());
-        }
-        return false;
-    });
-    if (heads.size() > 1)
+/// Adds a reason if the exported layers differ in shape.
+void refuseVaryingShapes(const MaskedModel& model, const ModelSpec& exported, Reasons& reasons) {
+    const std::size_t before = reasons.size();
+    const auto vary = [&](int LayerSpec::*size) {
+        return std::ranges::any_of(exported.layers,
+                                   [&](const LayerSpec& layer) { return layer.*size != exported.layers[0].*size; });
+    };
+    if (vary(&LayerSpec::heads))
         reasons.emplace_back("head counts vary between layers, but the configuration has one value for all");
-    if (kvHeads.size() > 1)
+    if (vary(&LayerSpec::kvHeads))
         reasons.emplace_back("KV head counts vary between layers, but the configuration has one value for all");
-    if (neurons.size() > 1)
+    if (vary(&LayerSpec::ffn))
         reasons.emplace_back("MLP widths vary between layers, but the configuration has one value for all");
+    if (reasons.size() > before)
+        model.refuseUnequalGroups(reasons);
 }
 
 void refuseBiases(const MaskedModel& model, const ModelSpec& spec, std::string_view format, Reasons& reasons) {
@@ -273,17 +271,15 @@ Reasons uniformReasons(const PruningMask& mask, const ModelSpec& spec) {
     model.refuse(
         reasons, [](const CutLayer& layer) { return layer.mask.block && (!layer.heads() || !layer.neurons()); },
         "no attention or no MLP would remain, but the model's own architecture requires both");
-    model.refuseUnequalGroups(reasons);
-    refuseVaryingShapes(model, reasons);
+    if (reasons.empty())
+        refuseVaryingShapes(model, raggedLayout(spec, mask, "native").spec, reasons);
     refuseMovedLayers(model, spec, reasons);
     return reasons;
 }
 
-int mostKeptHeads(const PruningMask& mask, const ModelSpec& spec) {
-    int most = 0;
-    for (int layer = 0; layer < spec.layerCount(); ++layer)
-        most = std::max(most, cutLayer(spec, mask, layer).heads());
-    return most;
+/// The number of heads of a layer in an export of the model's own architecture.
+int exportedHeads(const PruningMask& mask, const ModelSpec& spec) {
+    return raggedLayout(spec, mask, "native").spec.maxHeads();
 }
 
 } // namespace
@@ -292,7 +288,7 @@ std::vector<std::string> ggufNativeReasons(const PruningMask& mask, const ModelS
     Reasons reasons = uniformReasons(mask, spec);
     const MaskedModel model(mask, spec);
     refuseUnlike(reasons, spec, format, "gguf");
-    refuseGgufHeadCount(reasons, spec, mostKeptHeads(mask, spec));
+    refuseGgufHeadCount(reasons, spec, exportedHeads(mask, spec));
     refuseOtherWindows(model, spec, reasons);
     refuseBiases(model, spec, "gguf", reasons);
     return reasons;
@@ -356,7 +352,7 @@ std::vector<std::string> ggufOpenElmReasons(const PruningMask& mask, const Model
 std::vector<std::string> nativeReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     Reasons reasons = uniformReasons(mask, spec);
     refuseUnlike(reasons, spec, format, "safetensors");
-    refuseHeadCount(reasons, spec, mostKeptHeads(mask, spec));
+    refuseHeadCount(reasons, spec, exportedHeads(mask, spec));
     refuseBiases(MaskedModel(mask, spec), spec, "safetensors", reasons);
     return reasons;
 }
@@ -408,7 +404,8 @@ std::vector<std::string> paddedReasons(const PruningMask& mask, const ModelSpec&
     model.refuse(
         reasons,
         [](const CutLayer& layer) {
-            return layer.spec.attention == AttentionKind::linear || layer.spec.attention == AttentionKind::valueOnly;
+            const AttentionKind kind = layer.spec.attention;
+            return layer.hasAttention() && (kind == AttentionKind::linear || kind == AttentionKind::valueOnly);
         },
         "the attention has no queries and keys, so it cannot get heads of zeros");
     if (!reasons.empty())
