@@ -4,9 +4,11 @@
 #include "analysis/base/progress.h"
 #include "analysis/export/compact_layout.h"
 #include "analysis/export/export_card.h"
+#include "analysis/export/loading_snippets.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/model/model.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -66,12 +68,13 @@ using ExportReasons = std::vector<std::string>(const PruningMask& mask, const Mo
 /// A row of the table of export targets (backends/export/export_targets.h).
 struct ExportTarget {
     std::string_view id;
-    std::string_view as;      ///< value of `export --as`, which several rows may share
-    std::string_view layout;  ///< value of `export --layout`, and ExportLayout::id
-    std::string_view name;    ///< "GGUF, unequal layers"
-    std::string_view summary; ///< description of the written files
-    std::string_view opensIn; ///< programs that open the written files
-    std::string_view format;  ///< id of the written files' format; empty = the source's
+    std::string_view as;           ///< value of `export --as`, which several rows may share
+    std::string_view layout;       ///< value of `export --layout`, and ExportLayout::id
+    std::string_view name;         ///< "GGUF, unequal layers"
+    std::string_view summary;      ///< description of the written files
+    std::string_view opensIn;      ///< programs that open the written files
+    std::string_view format;       ///< id of the written files' format; empty = the source's
+    std::array<Loader, 2> loaders; ///< programs for which the card has code; unused ones are Loader::none
     ExportReasons& reasons;
     std::optional<ExportWriter> writer = {}; ///< absent = not available yet
 };

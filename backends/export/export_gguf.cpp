@@ -9,6 +9,7 @@
 #include "backends/export/gguf_description.h"
 #include "backends/export/gguf_file.h"
 #include "backends/export/gguf_tokenizer_metadata.h"
+#include "backends/export/source_licence.h"
 #include "backends/formats/gguf.h"
 
 #include <fmt/format.h>
@@ -86,6 +87,8 @@ Fields madeFields(const ModelCard& card, const std::string& architecture, std::v
     Fields fields;
     for (const GgufField& field : ggufFieldsOf(card.spec, architecture, card.name))
         set(fields, field);
+    if (const std::string licence = licenceOf(card); !licence.empty())
+        set(fields, fieldOf("general.license", std::string_view(licence)));
     try {
         const GgufTokenizer tokenizer = ggufTokenizerOf(card.path, card.spec.vocab);
         for (const GgufField& field : tokenizer.fields)
@@ -152,6 +155,7 @@ ExportResult writeGguf(const ExportTarget& target, const Model& source, const Ex
                           .isOneGguf = true,
                           .warnings = warnings,
                           .contents = smallerContents,
+                          .types = types.sentence(),
                           .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
     return runExport(target, source, layout, request, plan, progress);
 }

@@ -116,6 +116,7 @@ ExportResult writeHuggingFace(const ExportTarget& target, const Model& source, c
                     .written = statedLayout(config, source, layout, request.record.mask, types.wanted()),
                     .warnings = types.warnings(),
                     .contents = smallerContents,
+                    .types = types.sentence(),
                     .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
     if (isGguf)
         addTokenizer(files.ggufMetadata(), plan);
