@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/export/bias_room.h"
+#include "analysis/export/layer_reasons.h"
 #include "analysis/masks/pruning_mask.h"
 
 #include <fmt/format.h>
@@ -17,61 +18,6 @@
 namespace secateur {
 
 namespace {
-
-using Layers = std::vector<int>;
-using Reasons = std::vector<std::string>;
-
-/// Layers as text: "layer 3", "layers 3, 7 and 28", "layers 0, 1, 2, 3 and 26 more".
-std::string named(const Layers& layers) {
-    if (layers.size() == 1)
-        return fmt::format("layer {}", layers.front());
-    constexpr std::size_t shown = 4;
-    const bool isShort = layers.size() <= shown + 1;
-    std::vector<std::string> numbers;
-    for (std::size_t i = 0; i < (isShort ? layers.size() - 1 : shown); ++i)
-        numbers.push_back(std::to_string(layers[i]));
-    const std::string last =
-        isShort ? std::to_string(layers.back()) : fmt::format("{} more", layers.size() - numbers.size());
-    return fmt::format("layers {} and {}", join(numbers, ", "), last);
-}
-
-/// A model under a mask, for checks of all layers.
-class MaskedModel {
-public:
-    MaskedModel(const PruningMask& mask, const ModelSpec& spec)
-        : m_mask(mask)
-        , m_spec(spec) {}
-
-    /// The layers for which a condition holds.
-    Layers layers(const std::function<bool(const CutLayer&)>& holds) const {
-        Layers found;
-        for (int index = 0; index < m_spec.layerCount(); ++index)
-            if (holds(cutLayer(m_spec, m_mask, index)))
-                found.push_back(index);
-        return found;
-    }
-
-    /// If the condition holds for any layer, adds the reason "layers 3 and 7: SENTENCE".
-    void refuse(Reasons& reasons, const std::function<bool(const CutLayer&)>& holds, std::string_view sentence) const {
-        if (const Layers found = layers(holds); !found.empty())
-            reasons.push_back(fmt::format("{}: {}", named(found), sentence));
-    }
-
-    void refuseBypass(Reasons& reasons, std::string_view sentence) const {
-        refuse(
-            reasons, [](const CutLayer& layer) { return layer.bypasses() && layer.hasAttention(); }, sentence);
-    }
-
-    void refuseUnequalGroups(Reasons& reasons) const {
-        refuse(
-            reasons, [](const CutLayer& layer) { return !keepsEqualGroups(layer.mask, layer.spec); },
-            "KV groups keep different numbers of heads; those of a legalised mask keep equal numbers");
-    }
-
-private:
-    const PruningMask& m_mask;
-    const ModelSpec& m_spec;
-};
 
 /// Whether the blocks are those of Llama, apart from norms of heads and biases of queries, keys and values.
 bool hasLlamaBlocks(const ModelSpec& spec) {
@@ -108,9 +54,14 @@ bool isOneOf(const ModelSpec& spec, std::span<const std::string_view> architectu
     return std::ranges::find(architectures, spec.architecture) != architectures.end();
 }
 
+/// The layers in which a mask cuts some heads.
+std::vector<int> layersWithFewerHeads(const MaskedModel& model) {
+    return model.layers([](const CutLayer& layer) { return layer.hasAttention() && layer.heads() < layer.spec.heads; });
+}
+
 /// Adds a reason if the configuration of the architecture in transformers cannot state a number of heads. Of a Llama
 /// model without biases, the export is a Mistral model if the heads do not divide the hidden size (nativeLayout()).
-void refuseHeadCount(Reasons& reasons, const ModelSpec& spec, int heads) {
+void refuseHeadCount(const MaskedModel& model, const ModelSpec& spec, int heads, Reasons& reasons) {
     static constexpr std::array<std::string_view, 3> anyCount{"mistral", "qwen2", "qwen3"};
     static constexpr std::array<std::string_view, 3> divisors{"llama", "gemma2", "gemma3"};
     if (heads == spec.maxHeads() || isOneOf(spec, anyCount))
@@ -118,30 +69,33 @@ void refuseHeadCount(Reasons& reasons, const ModelSpec& spec, int heads) {
     const LayerSpec& first = spec.layers.front();
     const bool isPlainLlama = spec.architecture == "llama" && !first.queryBias && !first.upBias;
     if (!isOneOf(spec, divisors))
-        reasons.push_back(
+        reasons.emplace_back(
             fmt::format("transformers derives the head size of {} from the number of heads, so none can be "
                         "removed",
-                        spec.architecture));
+                        spec.architecture),
+            layersWithFewerHeads(model));
     else if (heads > 0 && spec.hidden % heads != 0 && !isPlainLlama)
-        reasons.push_back(
-            fmt::format("transformers 5 refuses {} heads: {} is not a multiple of that", heads, spec.hidden));
+        reasons.emplace_back(
+            fmt::format("transformers 5 refuses {} heads: {} is not a multiple of that", heads, spec.hidden),
+            layersWithFewerHeads(model));
 }
 
 /// The same for llama.cpp, where some architectures have queries as wide as the residual stream.
-void refuseGgufHeadCount(Reasons& reasons, const ModelSpec& spec, int heads) {
+void refuseGgufHeadCount(const MaskedModel& model, const ModelSpec& spec, int heads, Reasons& reasons) {
     static constexpr std::array<std::string_view, 5> fixed{"qwen2", "phi", "gpt2", "bert", "roberta"};
     if (isOneOf(spec, fixed) && heads * spec.layers.front().headDim != spec.hidden)
-        reasons.push_back(
+        reasons.emplace_back(
             fmt::format("llama.cpp reads queries of {} only at the width of the residual stream, so no head "
                         "can be removed",
-                        spec.architecture));
+                        spec.architecture),
+            layersWithFewerHeads(model));
 }
 
 /// Adds a reason if dropped blocks would change which layers have a window. llama.cpp decides it by the layer's number.
 void refuseOtherWindows(const MaskedModel& model, const ModelSpec& spec, Reasons& reasons) {
     const int period = spec.architecture == "gemma2" ? 2 : spec.architecture == "gemma3" ? 6 : 0;
     int next = 0;
-    const Layers moved = model.layers([&](const CutLayer& layer) {
+    const std::vector<int> moved = model.layers([&](const CutLayer& layer) {
         if (period == 0 || !layer.mask.block)
             return false;
         const bool isLocal = period == 2 ? next % 2 == 0 : (next + 1) % period != 0;
@@ -149,10 +103,11 @@ void refuseOtherWindows(const MaskedModel& model, const ModelSpec& spec, Reasons
         return (layer.spec.window > 0) != isLocal;
     });
     if (!moved.empty())
-        reasons.push_back(
+        reasons.emplace_back(
             fmt::format("{}: without the dropped blocks, llama.cpp would take a layer with a sliding window "
                         "for one without, or the reverse",
-                        named(moved)));
+                        named(moved)),
+            moved);
 }
 
 /// Adds a reason if blocks are dropped in an architecture whose layers depend on their number.
@@ -171,7 +126,8 @@ void refuseMovedLayers(const MaskedModel& model, const ModelSpec& spec, Reasons&
 
 /// Adds a reason if nothing remains.
 void refuseEmpty(const MaskedModel& model, const ModelSpec& spec, Reasons& reasons) {
-    const Layers kept = model.layers([](const CutLayer& layer) { return layer.hasAttention() || layer.hasMlp(); });
+    const std::vector<int> kept =
+        model.layers([](const CutLayer& layer) { return layer.hasAttention() || layer.hasMlp(); });
     if (kept.empty() && spec.layerCount() > 0)
         reasons.emplace_back("no attention and no MLP would remain in any layer");
 }
@@ -206,18 +162,19 @@ void refuseUnlike(Reasons& reasons, const ModelSpec& spec, std::string_view form
 }
 
 /// Adds a reason if the exported layers differ in shape.
-void refuseVaryingShapes(const MaskedModel& model, const ModelSpec& exported, Reasons& reasons) {
-    const std::size_t before = reasons.size();
-    const auto vary = [&](int LayerSpec::*size) {
-        return std::ranges::any_of(exported.layers,
-                                   [&](const LayerSpec& layer) { return layer.*size != exported.layers[0].*size; });
+void refuseVaryingShapes(const MaskedModel& model, const ExportLayout& layout, Reasons& reasons) {
+    const auto sizeOf = [&layout](int LayerSpec::*size) {
+        return [&layout, size](const CutLayer& layer) {
+            const auto place = std::ranges::find(layout.layers, layer.index, &ExportedLayer::source);
+            return layout.spec.layers[static_cast<std::size_t>(place - layout.layers.begin())].*size;
+        };
     };
-    if (vary(&LayerSpec::heads))
-        reasons.emplace_back("head counts vary between layers, but the configuration has one value for all");
-    if (vary(&LayerSpec::kvHeads))
-        reasons.emplace_back("KV head counts vary between layers, but the configuration has one value for all");
-    if (vary(&LayerSpec::ffn))
-        reasons.emplace_back("MLP widths vary between layers, but the configuration has one value for all");
+    const std::size_t before = reasons.size();
+    model.refuseVarying(reasons, sizeOf(&LayerSpec::heads),
+                        "head counts vary between layers, but the configuration has one value for all");
+    model.refuseVarying(reasons, sizeOf(&LayerSpec::kvHeads),
+                        "KV head counts vary between layers, but the configuration has one value for all");
+    model.refuseVarying(reasons, sizeOf(&LayerSpec::ffn), varyingWidths);
     if (reasons.size() > before)
         model.refuseUnequalGroups(reasons);
 }
@@ -247,7 +204,7 @@ void refuseAllBiases(const MaskedModel& model, Reasons& reasons, std::string_vie
 
 } // namespace
 
-std::vector<std::string> maskedReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+Reasons maskedReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     const MaskedModel model(mask, spec);
     Reasons reasons;
     refuseZeroedBypass(model, reasons);
@@ -272,7 +229,7 @@ Reasons uniformReasons(const PruningMask& mask, const ModelSpec& spec) {
         reasons, [](const CutLayer& layer) { return layer.mask.block && (!layer.heads() || !layer.neurons()); },
         "no attention or no MLP would remain, but the model's own architecture requires both");
     if (reasons.empty())
-        refuseVaryingShapes(model, raggedLayout(spec, mask, "native").spec, reasons);
+        refuseVaryingShapes(model, raggedLayout(spec, mask, "native"), reasons);
     refuseMovedLayers(model, spec, reasons);
     return reasons;
 }
@@ -284,17 +241,17 @@ int exportedHeads(const PruningMask& mask, const ModelSpec& spec) {
 
 } // namespace
 
-std::vector<std::string> ggufNativeReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+Reasons ggufNativeReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     Reasons reasons = uniformReasons(mask, spec);
     const MaskedModel model(mask, spec);
     refuseUnlike(reasons, spec, format, "gguf");
-    refuseGgufHeadCount(reasons, spec, exportedHeads(mask, spec));
+    refuseGgufHeadCount(model, spec, exportedHeads(mask, spec), reasons);
     refuseOtherWindows(model, spec, reasons);
     refuseBiases(model, spec, "gguf", reasons);
     return reasons;
 }
 
-std::vector<std::string> ggufDeciReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+Reasons ggufDeciReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     if (!isLlamaLike(spec))
         return {fmt::format(
             "llama.cpp's architecture deci needs a Llama-like model without norms of queries and keys ({}); {} is not",
@@ -335,7 +292,7 @@ bool isOpenElmLike(const ModelSpec& spec) {
 
 } // namespace
 
-std::vector<std::string> ggufOpenElmReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+Reasons ggufOpenElmReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     if (!isOpenElmLike(spec))
         return {fmt::format("llama.cpp's architecture openelm needs norms of queries and keys, a tied LM head and {}; "
                             "{} does not have all of this",
@@ -349,15 +306,16 @@ std::vector<std::string> ggufOpenElmReasons(const PruningMask& mask, const Model
     return reasons;
 }
 
-std::vector<std::string> nativeReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+Reasons nativeReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     Reasons reasons = uniformReasons(mask, spec);
     refuseUnlike(reasons, spec, format, "safetensors");
-    refuseHeadCount(reasons, spec, exportedHeads(mask, spec));
-    refuseBiases(MaskedModel(mask, spec), spec, "safetensors", reasons);
+    const MaskedModel model(mask, spec);
+    refuseHeadCount(model, spec, exportedHeads(mask, spec), reasons);
+    refuseBiases(model, spec, "safetensors", reasons);
     return reasons;
 }
 
-std::vector<std::string> deciLmReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+Reasons deciLmReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     if (!isLlamaLike(spec))
         return {fmt::format("DeciLM is a Llama-like model: {}; {} is not", llamaLike, spec.architecture)};
     const MaskedModel model(mask, spec);
@@ -377,7 +335,7 @@ std::vector<std::string> deciLmReasons(const PruningMask& mask, const ModelSpec&
     return reasons;
 }
 
-std::vector<std::string> perLayerReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+Reasons perLayerReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     static constexpr std::array<std::string_view, 6> known{"llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3"};
     if (!isOneOf(spec, known))
         return {fmt::format("the Python classes of this layout are for {}; {} is another architecture",
@@ -394,7 +352,7 @@ std::vector<std::string> perLayerReasons(const PruningMask& mask, const ModelSpe
     return reasons;
 }
 
-std::vector<std::string> paddedReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+Reasons paddedReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     const MaskedModel model(mask, spec);
     Reasons reasons;
     refuseZeroedBypass(model, reasons);
@@ -414,12 +372,15 @@ std::vector<std::string> paddedReasons(const PruningMask& mask, const ModelSpec&
     const ModelSpec padded = paddedLayout(spec, mask, format).spec;
     if (padded.structure() == spec.structure())
         reasons.emplace_back(
-            "one layer keeps all its heads and one all its neurons: padded to these counts, nothing gets smaller");
+            "one layer keeps all its heads and one all its neurons: padded to these counts, nothing gets smaller",
+            model.layers([](const CutLayer& layer) {
+                return layer.mask.block && (layer.heads() == layer.spec.heads || layer.neurons() == layer.spec.ffn);
+            }));
     if (format == "gguf") {
-        refuseGgufHeadCount(reasons, spec, padded.maxHeads());
+        refuseGgufHeadCount(model, spec, padded.maxHeads(), reasons);
         refuseOtherWindows(model, spec, reasons);
     } else {
-        refuseHeadCount(reasons, spec, padded.maxHeads());
+        refuseHeadCount(model, spec, padded.maxHeads(), reasons);
     }
     return reasons;
 }

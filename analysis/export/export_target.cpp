@@ -16,6 +16,16 @@ constexpr std::string_view anyLayout = "auto";
 
 } // namespace
 
+std::vector<HeadId> headsOf(const ExportReason& reason, const ModelSpec& spec) {
+    if (!reason.heads.empty())
+        return reason.heads;
+    std::vector<HeadId> heads;
+    for (const int layer : reason.layers)
+        for (int head = 0; head < spec.layers.at(static_cast<std::size_t>(layer)).heads; ++head)
+            heads.push_back({layer, head});
+    return heads;
+}
+
 void checkExport(const ExportTarget& target, std::span<const ExportTarget> table, const PruningMask& mask,
                  const ModelSpec& spec, std::string_view format) {
     mask.checkFits(spec);
@@ -32,7 +42,7 @@ void checkExport(const ExportTarget& target, std::span<const ExportTarget> table
     else if (!others.empty())
         hint = fmt::format("Targets that can hold it are not available yet: {}", join(others, ", "));
     throw Error(fmt::format("cannot be exported as {}: {}", target.name,
-                            reasons.empty() ? "the target is not available yet" : reasons.front()),
+                            reasons.empty() ? "the target is not available yet" : reasons.front().sentence),
                 {}, hint);
 }
 

@@ -6,14 +6,17 @@
 #include "analysis/export/export_card.h"
 #include "analysis/export/loading_snippets.h"
 #include "analysis/masks/mask_record.h"
+#include "analysis/masks/protection.h"
 #include "analysis/model/model.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace secateur {
@@ -47,34 +50,72 @@ struct ExportResult {
     double verifySeconds = 0;
 };
 
+/// The size of an export before it is written.
+struct ExportSize {
+    std::int64_t fileBytes = 0;   ///< size of the weight files; of a GGUF in one piece, the whole file
+    std::int64_t sourceBytes = 0; ///< size of the source's weight files
+    std::int64_t parameters = 0;  ///< number of weights
+    double kvBytesPerToken = 0;   ///< as Price::kvBytesPerToken
+    bool isOneFile = false;       ///< whether the export is a GGUF in one piece, not a folder
+    std::vector<std::string> warnings;
+};
+
+/// An export whose content is decided and not yet written. The source must outlive it.
+class PreparedExport {
+public:
+    virtual ~PreparedExport() = default;
+
+    /// Everything but ExportSize::sourceBytes.
+    virtual ExportSize size() const = 0;
+    /// Writes all files or none. @throws Error; Cancelled
+    virtual ExportResult write(const Progress& progress) const = 0;
+};
+
 struct ExportTarget;
 
-/// The functions of a target. Both are required, because every checkpoint that Secateur reads is reopened and compared
-/// with the source.
+/// The functions of a target. The first two are required, because every checkpoint that Secateur reads is reopened and
+/// compared with the source.
 struct ExportWriter {
-    /// Writes the checkpoint. Writes all files or none. @throws Error; Cancelled
-    ExportResult (&write)(const ExportTarget& target, const Model& source, const ExportRequest& request,
-                          const Progress& progress);
-    /// The layout that write() gives a checkpoint. @param format id of the source's format
+    /// Decides the content of all files. Reads the headers of the source's files. @throws Error
+    std::unique_ptr<const PreparedExport> (&prepare)(const ExportTarget& target, const Model& source,
+                                                     const ExportRequest& request);
+    /// The layout of the checkpoint. @param format id of the source's format
     ExportLayout (&layoutOf)(const ModelSpec& source, const PruningMask& mask, std::string_view format);
+    /// The values that ExportRequest::type may have. @param format id of the source's format
+    /// null = stored types are kept
+    std::vector<std::string_view> (*types)(std::string_view format) = nullptr;
     bool isReadBack = true; ///< false = Secateur does not read the format, and the export is not verified
 };
 
-/// Returns the reasons, as sentences, why a model under a mask cannot be exported to a target. Empty = it can be
-/// exported.
+/// A reason why a model under a mask cannot be exported to a target.
+struct ExportReason {
+    ExportReason(std::string text, std::vector<int> concerned = {})
+        : sentence(std::move(text))
+        , layers(std::move(concerned)) {}
+
+    std::string sentence;
+    std::vector<int> layers;   ///< layers concerned, in order; empty = the model as a whole
+    std::vector<HeadId> heads; ///< the heads of these layers that are concerned; empty = the whole layers
+};
+using Reasons = std::vector<ExportReason>;
+
+/// The heads that a reason concerns: ExportReason::heads, or all heads of its layers.
+std::vector<HeadId> headsOf(const ExportReason& reason, const ModelSpec& spec);
+
+/// Returns the reasons why a model under a mask cannot be exported to a target. Empty = it can be exported.
 /// @param format id of the source's format
-using ExportReasons = std::vector<std::string>(const PruningMask& mask, const ModelSpec& spec, std::string_view format);
+using ExportReasons = Reasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format);
 
 /// A row of the table of export targets (backends/export/export_targets.h).
 struct ExportTarget {
     std::string_view id;
-    std::string_view as;           ///< value of `export --as`, which several rows may share
-    std::string_view layout;       ///< value of `export --layout`, and ExportLayout::id
-    std::string_view name;         ///< "GGUF, unequal layers"
-    std::string_view summary;      ///< description of the written files
-    std::string_view opensIn;      ///< programs that open the written files
-    std::string_view format;       ///< id of the written files' format; empty = the source's
-    std::array<Loader, 2> loaders; ///< programs for which the card has code; unused ones are Loader::none
+    std::string_view as;             ///< value of `export --as`, which several rows may share
+    std::string_view layout;         ///< value of `export --layout`, and ExportLayout::id
+    std::string_view name;           ///< "GGUF, unequal layers"
+    std::string_view summary;        ///< description of the written files
+    std::string_view opensIn;        ///< programs that open the written files
+    std::string_view format;         ///< id of the written files' format; empty = the source's
+    std::array<Loader, 2> loaders{}; ///< programs for which the card has code; unused ones are Loader::none
     ExportReasons& reasons;
     std::optional<ExportWriter> writer = {}; ///< absent = not available yet
 };
@@ -114,15 +155,20 @@ struct LegalMask {
     PruningMask mask;
     std::vector<HeadId> cut;  ///< heads that are cut by this mask only
     std::vector<HeadId> kept; ///< heads that are cut by the original mask only
+    /// Layers in which LegaliseBy::cutting restores heads, because cutting alone would cut protected heads.
+    std::vector<int> restoredLayers;
 };
 
 /// Whether all KV groups of a layer that keep any query heads keep the same number. This is true for layers that have
 /// no heads, drop their attention or bypass queries and keys.
 bool keepsEqualGroups(const LayerMask& mask, const LayerSpec& spec);
 
-/// The mask that satisfies keepsEqualGroups() in all layers and differs from the original in the fewest heads. Of
-/// several such masks, one that keeps the most heads. In a group, the first cut heads are restored, or the last kept
-/// heads are cut.
-LegalMask legalised(const PruningMask& mask, const ModelSpec& spec, LegaliseBy by = LegaliseBy::either);
+/// The mask that satisfies keepsEqualGroups() in all layers, cuts no protected unit, and differs from the original in
+/// the fewest heads. Of several such masks, one that keeps the most heads. In a group, the first cut heads are
+/// restored, or the last kept heads that are not protected are cut. There is always such a mask: where
+/// LegaliseBy::cutting would have to cut protected heads, heads are restored (LegalMask::restoredLayers). Protected
+/// units that the original mask cuts are restored first.
+LegalMask legalised(const PruningMask& mask, const ModelSpec& spec, LegaliseBy by = LegaliseBy::either,
+                    const Protection& isProtected = {});
 
 } // namespace secateur

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
-#include <limits>
 #include <optional>
+#include <utility>
 
 namespace secateur {
 
@@ -36,13 +36,15 @@ struct LegalCounts {
 };
 
 /// For each KV group, 0 or `wanted`, whichever is closer to its count and allowed. Empty if neither is allowed for a
-/// group.
-std::optional<LegalCounts> nearestCounts(const Counts& counts, int wanted, LegaliseBy by) {
+/// group. @param least for each group, the number of heads that must not be cut
+std::optional<LegalCounts> nearestCounts(const Counts& counts, const Counts& least, int wanted, LegaliseBy by) {
     LegalCounts choice;
-    for (const int count : counts) {
+    for (std::size_t group = 0; group < counts.size(); ++group) {
+        const int count = counts[group];
         std::optional<int> best;
         for (const int after : {wanted, 0})
-            if (allows(by, count, after) && (!best || std::abs(after - count) < std::abs(*best - count)))
+            if (after >= least[group] && allows(by, count, after) &&
+                (!best || std::abs(after - count) < std::abs(*best - count)))
                 best = after;
         if (!best)
             return std::nullopt;
@@ -52,13 +54,43 @@ std::optional<LegalCounts> nearestCounts(const Counts& counts, int wanted, Legal
     return choice;
 }
 
-Counts nearestLegal(const Counts& counts, int perGroup, LegaliseBy by) {
-    LegalCounts best{std::numeric_limits<int>::max(), counts};
+/// Empty if there are no legal counts.
+std::optional<Counts> nearestLegal(const Counts& counts, const Counts& least, int perGroup, LegaliseBy by) {
+    std::optional<LegalCounts> best;
     // Tries large numbers first. Of equally small changes, the one that keeps more heads is then chosen.
     for (int wanted = perGroup; wanted >= 1; --wanted)
-        if (const auto choice = nearestCounts(counts, wanted, by); choice && choice->changes < best.changes)
-            best = *choice;
-    return best.counts;
+        if (auto choice = nearestCounts(counts, least, wanted, by);
+            choice && (!best || choice->changes < best->changes))
+            best = std::move(choice);
+    return best ? std::optional(std::move(best->counts)) : std::nullopt;
+}
+
+/// Changes the counts of a layer's KV groups. Restores the first cut heads, or cuts the last heads that are not
+/// protected.
+void setCounts(LayerMask& mask, const Counts& before, const Counts& after, int perGroup,
+               const std::function<bool(int head)>& isProtected) {
+    for (std::size_t group = 0; group < before.size(); ++group) {
+        const int first = static_cast<int>(group) * perGroup;
+        int change = after[group] - before[group];
+        for (int i = 0; i < perGroup && change != 0; ++i) {
+            const int head = change > 0 ? first + i : first + perGroup - 1 - i;
+            auto kept = mask.heads[static_cast<std::size_t>(head)];
+            if (kept == (change > 0) || (kept && isProtected(head)))
+                continue;
+            kept = change > 0;
+            change += change > 0 ? -1 : 1;
+        }
+    }
+}
+
+/// Lists the heads that only one of two masks of a layer cuts, by themselves or with their sublayer or block.
+void addDifferences(LegalMask& legal, const LayerMask& before, const LayerMask& after, int layer) {
+    for (std::size_t head = 0; head < before.heads.size(); ++head) {
+        const bool wasKept = before.heads[head] && !dropsAttention(before);
+        const bool isKept = after.heads[head] && !dropsAttention(after);
+        if (wasKept != isKept)
+            (isKept ? legal.kept : legal.cut).push_back({layer, static_cast<int>(head)});
+    }
 }
 
 } // namespace
@@ -71,30 +103,31 @@ bool keepsEqualGroups(const LayerMask& mask, const LayerSpec& spec) {
     return std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) == counts.end();
 }
 
-LegalMask legalised(const PruningMask& mask, const ModelSpec& spec, LegaliseBy by) {
-    LegalMask legal{mask, {}, {}};
+LegalMask legalised(const PruningMask& mask, const ModelSpec& spec, LegaliseBy by, const Protection& isProtected) {
+    LegalMask legal{mask, {}, {}, {}};
+    if (!isProtected.empty())
+        isProtected.restore(legal.mask);
     for (int index = 0; index < mask.layerCount(); ++index) {
-        const LayerSpec& shape = spec.layers[static_cast<std::size_t>(index)];
-        LayerMask layer = mask.layer(index);
-        if (mask.tiedTo(index).front() != index || keepsEqualGroups(layer, shape))
+        if (mask.tiedTo(index).front() != index)
             continue;
-        const Counts before = countsOf(layer, shape);
-        const int perGroup = shape.heads / shape.kvHeads;
-        const Counts after = nearestLegal(before, perGroup, by);
-        for (std::size_t group = 0; group < before.size(); ++group) {
-            const int first = static_cast<int>(group) * perGroup;
-            int change = after[group] - before[group];
-            for (int i = 0; i < perGroup && change != 0; ++i) {
-                const int head = change > 0 ? first + i : first + perGroup - 1 - i;
-                auto kept = layer.heads[static_cast<std::size_t>(head)];
-                if (kept == (change > 0))
-                    continue;
-                kept = change > 0;
-                (change > 0 ? legal.kept : legal.cut).push_back({index, head});
-                change += change > 0 ? -1 : 1;
+        const LayerSpec& shape = spec.layers[static_cast<std::size_t>(index)];
+        LayerMask layer = legal.mask.layer(index);
+        if (!keepsEqualGroups(layer, shape)) {
+            const auto isKept = [&](int head) { return isProtected.has({index, head}); };
+            const Counts before = countsOf(layer, shape);
+            Counts least(before.size());
+            for (int head = 0; head < shape.heads; ++head)
+                least[static_cast<std::size_t>(shape.kvGroup(head))] += isKept(head) ? 1 : 0;
+            const int perGroup = shape.heads / shape.kvHeads;
+            auto after = nearestLegal(before, least, perGroup, by);
+            if (!after) {
+                legal.restoredLayers.push_back(index);
+                after = nearestLegal(before, least, perGroup, LegaliseBy::either);
             }
+            setCounts(layer, before, after.value(), perGroup, isKept);
+            setEdited(legal.mask, index, layer);
         }
-        setEdited(legal.mask, index, layer);
+        addDifferences(legal, mask.layer(index), layer, index);
     }
     return legal;
 }

@@ -1,7 +1,7 @@
 #include "analysis/masks/price.h"
 
-#include "analysis/model/model.h"
 #include "analysis/base/text.h"
+#include "analysis/model/model.h"
 
 #include <fmt/format.h>
 
@@ -325,6 +325,10 @@ PriceList::PriceList(const ModelCard& card, const StoredBytes& storedBytes, cons
 
 const ModelSpec& PriceList::spec() const {
     return m_tariff->spec;
+}
+
+std::int64_t PriceList::layerWeights() const {
+    return m_tariff->all.weights.elements;
 }
 
 Price PriceList::price(const PruningMask& mask) const {

@@ -57,8 +57,8 @@ struct HalfCutGroup {
 };
 
 /// The size of a model under a mask. Cut units count as removed, not as set to 0. All units of a dropped block or
-/// sublayer count as cut. Biases that a compensation adds do not count. Layers that share their weights count one by one,
-/// except in parameters and bytes.
+/// sublayer count as cut. Biases that a compensation adds do not count. Layers that share their weights count one by
+/// one, except in parameters and bytes.
 struct Price {
     Share<int> heads;
     Share<int> kvHeads; ///< a KV head is removed only if all its query heads are cut
@@ -114,6 +114,8 @@ public:
     PriceList(const ModelCard& card, const StoredBytes& storedBytes, const PriceTerms& terms = {});
 
     const ModelSpec& spec() const;
+    /// Number of weights in all layers. Weights that several layers share count once.
+    std::int64_t layerWeights() const;
     /// The price of a mask. @throws Error if the mask is for another structure
     Price price(const PruningMask& mask) const;
 

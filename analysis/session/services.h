@@ -4,15 +4,15 @@
 #include "analysis/campaigns/sweep_setup.h"
 #include "analysis/evaluation/asked_task.h"
 #include "analysis/export/export_target.h"
-#include "analysis/text/scored_text.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/metrics/measure.h"
 #include "analysis/model/cached_model.h"
 #include "analysis/model/model.h"
-#include "analysis/text/tokenizer.h"
 #include "analysis/session/session.h"
 #include "analysis/strategies/gradient_change.h"
 #include "analysis/strategies/prune.h"
+#include "analysis/text/scored_text.h"
+#include "analysis/text/tokenizer.h"
 
 #include <cstdint>
 #include <functional>
@@ -76,9 +76,10 @@ struct Services {
     std::function<std::string(const std::string& path)> maskedModel;
     /// Export targets, in the order in which they are offered.
     std::span<const ExportTarget> exportTargets;
-    /// Writes a checkpoint with its mask file and card. Writes all files or none. @returns a sentence about the written
-    /// files
-    std::function<std::string(const Model&, const ExportTarget&, const ExportRequest&, const Progress&)> exportModel;
+    /// The size of an export before it is written. The path of the request is not used.
+    std::function<ExportSize(const Model&, const ExportTarget&, const ExportRequest&)> exportSize;
+    /// Writes a checkpoint with its mask file and card. Writes all files or none.
+    std::function<ExportResult(const Model&, const ExportTarget&, const ExportRequest&, const Progress&)> exportModel;
     std::vector<std::string> modelExtensions; ///< extensions of model files: ".gguf"
 };
 

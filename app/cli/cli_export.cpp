@@ -23,6 +23,7 @@ struct ExportArguments {
     std::string target;
     std::string layout = "auto";
     std::string legalise; ///< empty = no
+    std::string protect = "none";
     ExportRequest request;
 };
 
@@ -37,17 +38,20 @@ void printExport(const ExportResult& result) {
     printNotes(result.warnings);
 }
 
-/// Replaces the mask of a record by a legal one, and says what changed. @param how value of --legalise
-void legaliseRecord(MaskRecord& record, const ModelSpec& spec, const std::string& how,
+/// Replaces the mask of a record by a legal one, and says what changed.
+void legaliseRecord(MaskRecord& record, const ModelSpec& spec, const ExportArguments& arguments,
                     std::vector<std::string>& warnings) {
-    const LegaliseBy by = how == "keep"     ? LegaliseBy::keeping
-                          : how == "either" ? LegaliseBy::either
-                                            : LegaliseBy::cutting;
-    LegalMask legal = legalised(record.mask, spec, by);
-    if (legal.cut.empty() && legal.kept.empty())
+    const LegaliseBy by = arguments.legalise == "keep"     ? LegaliseBy::keeping
+                          : arguments.legalise == "either" ? LegaliseBy::either
+                                                           : LegaliseBy::cutting;
+    LegalMask legal = legalised(record.mask, spec, by, Protection::parse(arguments.protect, spec));
+    if (legal.mask == record.mask)
         return;
     warnings.push_back(fmt::format("the mask was legalised: {} more heads are cut, {} are restored", legal.cut.size(),
                                    legal.kept.size()));
+    if (!legal.restoredLayers.empty())
+        warnings.push_back(fmt::format("heads are restored in {}: cutting alone would cut protected heads there",
+                                       counted(legal.restoredLayers.size(), "layer")));
     record.mask = std::move(legal.mask);
 }
 
@@ -59,7 +63,7 @@ void exportVerb(ExportArguments arguments, const Console& console) {
     MaskRecord& record = arguments.request.record;
     record = maskOf(arguments.mask, *model, warnings);
     if (!arguments.legalise.empty())
-        legaliseRecord(record, model->spec(), arguments.legalise, warnings);
+        legaliseRecord(record, model->spec(), arguments, warnings);
     const ExportTarget& target = chosenTarget(exportTargets(), arguments.target, arguments.layout, record.mask,
                                               model->spec(), model->card().format);
     ExportResult result = exportModel(*model, target, arguments.request, progress);
@@ -101,6 +105,9 @@ void addExport(CLI::App& program, Console& console) {
         ->expected(0, 1)
         ->default_str("cut")
         ->check(CLI::IsMember({"cut", "keep", "either"}));
+    verb->add_option("--protect", arguments->protect,
+                     "Units that --legalise does not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
+        ->capture_default_str();
     verb->add_option("--out", arguments->request.path,
                      "Path to write: a .gguf file for a GGUF in one piece, else a folder")
         ->option_text("PATH")

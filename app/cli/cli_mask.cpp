@@ -198,9 +198,8 @@ void grow(const MaskArguments& arguments, const Console& console) {
 
 void legalise(const MaskArguments& arguments, const Console& console) {
     ReadMasks masks = readAll(arguments, console);
-    const LegalMask legal = legalised(masks.records.front().mask, masks.spec());
-    if (protectedMask(legal.mask, arguments, masks.spec()) != legal.mask)
-        throw UsageError("the nearest mask with equal KV groups cuts some of them", "--protect");
+    const LegalMask legal = legalised(masks.records.front().mask, masks.spec(), LegaliseBy::either,
+                                      Protection::parse(arguments.protect, masks.spec()));
     write(masks, legal.mask, fmt::format("{} with equal KV groups", arguments.files.front()), arguments);
     if (!console.json)
         print("{} cut in addition, {} kept after all\n", counted(legal.cut.size(), "head"),

@@ -96,11 +96,11 @@ Services windowServices() {
     services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
     services.maskedModel = readMaskedModelName;
     services.exportTargets = exportTargets();
-    services.exportModel = [](const Model& model, const ExportTarget& target, const ExportRequest& request,
-                              const Progress& progress) {
-        const ExportResult result = exportModel(model, target, request, progress);
-        return fmt::format("{}. {}", result.path, sentence(result.verified));
+    services.exportSize = [](const Model& model, const ExportTarget& target, const ExportRequest& request) {
+        return exportSize(model, target, request);
     };
+    services.exportModel = [](const Model& model, const ExportTarget& target, const ExportRequest& request,
+                              const Progress& progress) { return exportModel(model, target, request, progress); };
     services.modelExtensions = modelExtensions();
     return services;
 }

@@ -54,6 +54,16 @@ const TensorPattern* CompactSource::ownPattern(WeightName weight) const {
     return nullptr;
 }
 
+std::int64_t weightFileBytes(const ModelCard& card) {
+    const auto checkpoint = formatOf(card.path).open(card.path, {});
+    std::set<const MappedFile*> files;
+    std::int64_t bytes = 0;
+    for (const TensorEntry& entry : checkpoint->tensors())
+        if (files.insert(entry.file.get()).second)
+            bytes += static_cast<std::int64_t>(entry.file->bytes().size());
+    return bytes;
+}
+
 const WritableTypes& ggufTypes() {
     static constexpr WritableTypes types{ggufNamed, true};
     return types;
@@ -64,6 +74,14 @@ const WritableTypes& safetensorsTypes() {
     return types;
 }
 
+std::vector<std::string_view> namesOf(const WritableTypes& format) {
+    std::vector<std::string_view> names;
+    for (const std::string_view name : {"F32", "F16", "BF16", "Q8_0", "Q5_1", "Q5_0", "Q4_1", "Q4_0"})
+        if (const StorageType* type = format.named(name); type && canEncode(*type))
+            names.push_back(name);
+    return names;
+}
+
 WrittenTypes::WrittenTypes(const WritableTypes& format, const std::string& wanted)
     : m_format(format) {
     if (wanted.empty())
@@ -71,11 +89,7 @@ WrittenTypes::WrittenTypes(const WritableTypes& format, const std::string& wante
     m_wanted = format.named(wanted);
     if (m_wanted && canEncode(*m_wanted))
         return;
-    std::vector<std::string_view> known;
-    for (const std::string_view name : {"F32", "F16", "BF16", "Q8_0", "Q5_1", "Q5_0", "Q4_1", "Q4_0"})
-        if (const StorageType* type = format.named(name); type && canEncode(*type))
-            known.push_back(name);
-    refuseUnknown("type", wanted, known);
+    refuseUnknown("type", wanted, namesOf(format));
 }
 
 const StorageType& WrittenTypes::choose(const std::vector<std::int64_t>& shape, const TensorEntry* source,

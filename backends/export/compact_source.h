@@ -37,6 +37,9 @@ private:
     std::optional<GgufPart> m_firstPart; ///< of a GGUF source
 };
 
+/// The size in bytes of the files of a checkpoint that contain tensors. @throws Error if it cannot be opened
+std::int64_t weightFileBytes(const ModelCard& card);
+
 /// Largest allowed difference of a layer's update of the residual stream, relative to the largest number of the update,
 /// in an export whose numbers were rounded to a smaller type. It only finds weights that are in the wrong place.
 inline constexpr double roundedTolerance = 0.3;
@@ -49,6 +52,8 @@ struct WritableTypes {
 };
 const WritableTypes& ggufTypes();
 const WritableTypes& safetensorsTypes();
+/// The names of these types, largest first.
+std::vector<std::string_view> namesOf(const WritableTypes& format);
 
 /// Chooses the types of exported tensors.
 class WrittenTypes {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,12 @@ public:
 
 /// What an export writes beside its weights.
 struct ExportPlan {
-    const ExportFiles& weights;
+    std::shared_ptr<const ExportFiles> weights;
+    std::shared_ptr<const void> opened = {};         ///< what the weights are read from, and must stay open
     bool isOneGguf = false;                          ///< whether the export is a single GGUF file, not a folder
     bool copiesCompanions = false;                   ///< whether the small files beside the source's weights are copied
     std::map<std::string, std::string> written = {}; ///< small files that replace or join them, by name
-    std::string opened = {}; ///< name of the file that is opened to verify a folder; empty = the folder itself
+    std::string verified = {}; ///< name of the file that is opened to verify a folder; empty = the folder itself
     std::vector<std::string> warnings = {};
     std::string contents = {}; ///< ExportFacts::contents
     std::string types = {};    ///< ExportFacts::types
@@ -48,10 +50,11 @@ inline constexpr double exportTolerance = 1e-4;
 inline constexpr const char* smallerContents =
     "The weights of the cut heads, neurons and sublayers are not in the file";
 
-/// Writes an export with the mask and a model card beside it, all files or none: they are written under temporary
-/// names, reopened, compared with the masked model, and renamed.
-/// @throws Error also if the target exists, the disk is full or logits differ; Cancelled
-ExportResult runExport(const ExportTarget& target, const Model& source, const ExportLayout& layout,
-                       const ExportRequest& request, const ExportPlan& plan, const Progress& progress);
+/// An export of these files. write() adds the mask and a model card beside them, all files or none: they are written
+/// under temporary names, reopened, compared with the masked model, and renamed. write() throws Error also if the
+/// target exists, the disk is full or logits differ.
+std::unique_ptr<const PreparedExport> preparedExport(const ExportTarget& target, const Model& source,
+                                                     ExportLayout layout, const ExportRequest& request,
+                                                     ExportPlan plan);
 
 } // namespace secateur

@@ -130,9 +130,14 @@ ExportLayout ggufOpenElmLayout(const ModelSpec& source, const PruningMask& mask,
     return openElmLayout(source, mask);
 }
 
-ExportResult writeGguf(const ExportTarget& target, const Model& source, const ExportRequest& request,
-                       const Progress& progress) {
-    const CompactSource files(source.card());
+std::vector<std::string_view> ggufTypeNames(std::string_view) {
+    return namesOf(ggufTypes());
+}
+
+std::unique_ptr<const PreparedExport> prepareGguf(const ExportTarget& target, const Model& source,
+                                                  const ExportRequest& request) {
+    const auto opened = std::make_shared<const CompactSource>(source.card());
+    const CompactSource& files = *opened;
     const bool isGguf = source.card().format == "gguf";
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, source.card().format);
     const std::string architecture = ggufNameOf(layout.spec);
@@ -150,14 +155,14 @@ ExportResult writeGguf(const ExportTarget& target, const Model& source, const Ex
     std::vector<GgufField> list;
     for (auto& [key, field] : fields)
         list.push_back(std::move(field));
-    const GgufFile file(list, std::move(tensors));
-    const ExportPlan plan{.weights = file,
-                          .isOneGguf = true,
-                          .warnings = warnings,
-                          .contents = smallerContents,
-                          .types = types.sentence(),
-                          .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
-    return runExport(target, source, layout, request, plan, progress);
+    ExportPlan plan{.weights = std::make_shared<GgufFile>(list, std::move(tensors)),
+                    .opened = opened,
+                    .isOneGguf = true,
+                    .warnings = warnings,
+                    .contents = smallerContents,
+                    .types = types.sentence(),
+                    .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
+    return preparedExport(target, source, layout, request, std::move(plan));
 }
 
 } // namespace secateur

@@ -98,20 +98,30 @@ void addTokenizer(const GgufMetadata& metadata, ExportPlan& plan) {
 
 } // namespace
 
-ExportResult writeHuggingFace(const ExportTarget& target, const Model& source, const ExportRequest& request,
-                              const Progress& progress) {
+std::vector<std::string_view> hfTypeNames(std::string_view) {
+    return namesOf(safetensorsTypes());
+}
+
+std::vector<std::string_view> paddedTypeNames(std::string_view format) {
+    return namesOf(format == "gguf" ? ggufTypes() : safetensorsTypes());
+}
+
+std::unique_ptr<const PreparedExport> prepareHuggingFace(const ExportTarget& target, const Model& source,
+                                                         const ExportRequest& request) {
     const ModelCard& card = source.card();
-    const CompactSource files(card);
+    const auto opened = std::make_shared<const CompactSource>(card);
+    const CompactSource& files = *opened;
     const bool isGguf = card.format == "gguf";
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, card.format);
     WrittenTypes types(safetensorsTypes(), request.type);
     TensorConventions conventions = hfConventions(files, isGguf, layout);
     conventions.type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); };
-    SafetensorsFiles weights(
+    auto weights = std::make_shared<SafetensorsFiles>(
         compactTensors(files.description(), files.slots(), request.record.mask, layout, conventions));
     const std::string config = isGguf ? describedForHf(source.spec(), files.ggufMetadata())
                                       : companionContent(modelFolder(card.path), "config.json");
-    ExportPlan plan{.weights = weights,
+    ExportPlan plan{.weights = std::move(weights),
+                    .opened = opened,
                     .copiesCompanions = !isGguf,
                     .written = statedLayout(config, source, layout, request.record.mask, types.wanted()),
                     .warnings = types.warnings(),
@@ -120,13 +130,13 @@ ExportResult writeHuggingFace(const ExportTarget& target, const Model& source, c
                     .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
     if (isGguf)
         addTokenizer(files.ggufMetadata(), plan);
-    return runExport(target, source, layout, request, plan, progress);
+    return preparedExport(target, source, layout, request, std::move(plan));
 }
 
-ExportResult writePadded(const ExportTarget& target, const Model& source, const ExportRequest& request,
-                         const Progress& progress) {
+std::unique_ptr<const PreparedExport> preparePadded(const ExportTarget& target, const Model& source,
+                                                    const ExportRequest& request) {
     const bool isGguf = source.card().format == "gguf";
-    return (isGguf ? writeGguf : writeHuggingFace)(target, source, request, progress);
+    return (isGguf ? prepareGguf : prepareHuggingFace)(target, source, request);
 }
 
 } // namespace secateur

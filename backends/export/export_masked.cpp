@@ -30,22 +30,22 @@ std::map<std::string, std::string> changedConfig(const ModelSpec& source, const 
 
 } // namespace
 
-ExportResult writeMasked(const ExportTarget& target, const Model& source, const ExportRequest& request,
-                         const Progress& progress) {
+std::unique_ptr<const PreparedExport> prepareMasked(const ExportTarget& target, const Model& source,
+                                                    const ExportRequest& request) {
     const ModelCard& card = source.card();
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, card.format);
-    const MaskedFiles files(card, layout.spec, request.record.mask);
+    const auto files = std::make_shared<MaskedFiles>(card, layout.spec, request.record.mask);
     const fs::path opened(card.path);
     const bool isFolder = fs::is_directory(opened);
     ExportPlan plan{.weights = files,
-                    .isOneGguf = files.isOneGguf(),
-                    .copiesCompanions = !files.isGguf(),
-                    .opened = isFolder ? "" : opened.filename().string(),
-                    .warnings = files.warnings(),
+                    .isOneGguf = files->isOneGguf(),
+                    .copiesCompanions = !files->isGguf(),
+                    .verified = isFolder ? "" : opened.filename().string(),
+                    .warnings = files->warnings(),
                     .tolerance = exportTolerance};
-    if (!files.isGguf())
+    if (!files->isGguf())
         plan.written = changedConfig(source.spec(), layout.spec, modelFolder(card.path));
-    return runExport(target, source, layout, request, plan, progress);
+    return preparedExport(target, source, layout, request, std::move(plan));
 }
 
 ExportLayout maskedLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format) {

@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/export/export_card.h"
+#include "analysis/masks/price.h"
 #include "analysis/running/runner.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/file_output.h"
@@ -22,6 +23,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -122,7 +124,7 @@ private:
         const fs::path folder = fs::absolute(m_request.path).lexically_normal().parent_path();
         std::error_code failure;
         const fs::space_info space = fs::space(folder, failure);
-        const auto needed = static_cast<std::uintmax_t>(m_plan.weights.bytes());
+        const auto needed = static_cast<std::uintmax_t>(m_plan.weights->bytes());
         if (!failure && space.available < needed)
             throw Error(fmt::format("needs {}, but the disk has {} left", shortBytes(static_cast<double>(needed)),
                                     shortBytes(static_cast<double>(space.available))),
@@ -230,7 +232,7 @@ private:
         const fs::path made(aside.path());
         write([&](const std::string& name) { return (made / name).string(); });
         addSmallFiles(folder, made);
-        verify((m_plan.opened.empty() ? made : made / m_plan.opened).string());
+        verify((m_plan.verified.empty() ? made : made / m_plan.verified).string());
         put(made / maskName, maskJson(record(), compensationName));
         m_result.maskPath = (fs::path(m_request.path) / maskName).string();
         if (m_request.record.mask.isCompensated())
@@ -245,9 +247,9 @@ private:
 
     void write(const std::function<std::string(const std::string&)>& place) {
         const auto begin = std::chrono::steady_clock::now();
-        m_plan.weights.write(place, m_progress.part(0, 0.5));
+        m_plan.weights->write(place, m_progress.part(0, 0.5));
         m_result.writeSeconds = secondsSince(begin);
-        spdlog::info("{} written in {:.2f} s", shortBytes(static_cast<double>(m_plan.weights.bytes())),
+        spdlog::info("{} written in {:.2f} s", shortBytes(static_cast<double>(m_plan.weights->bytes())),
                      m_result.writeSeconds);
     }
 
@@ -257,7 +259,7 @@ private:
         if (!m_plan.copiesCompanions)
             return;
         std::set<std::string> taken{cardName, maskName, compensationName};
-        for (const std::string& name : m_plan.weights.names())
+        for (const std::string& name : m_plan.weights->names())
             taken.insert(name);
         for (const auto& [name, content] : m_plan.written)
             taken.insert(name);
@@ -371,11 +373,46 @@ private:
     ExportResult m_result;
 };
 
+class PreparedFiles : public PreparedExport {
+public:
+    PreparedFiles(const ExportTarget& target, const Model& source, ExportLayout layout, const ExportRequest& request,
+                  ExportPlan plan)
+        : m_target(target)
+        , m_source(source)
+        , m_layout(std::move(layout))
+        , m_request(request)
+        , m_plan(std::move(plan)) {}
+
+    ExportSize size() const override {
+        ModelCard card = m_source.card();
+        const std::int64_t others = card.parameters - PriceList(card).layerWeights();
+        card.spec = m_layout.spec;
+        const PriceList exported(card);
+        return {.fileBytes = m_plan.weights->bytes(),
+                .parameters = others + exported.layerWeights(),
+                .kvBytesPerToken = exported.price(PruningMask(m_layout.spec)).kvBytesPerToken.all,
+                .isOneFile = m_plan.isOneGguf,
+                .warnings = m_plan.warnings};
+    }
+
+    ExportResult write(const Progress& progress) const override {
+        return ExportRun(m_target, m_source, m_layout, m_request, m_plan, progress).run();
+    }
+
+private:
+    const ExportTarget& m_target;
+    const Model& m_source;
+    ExportLayout m_layout;
+    ExportRequest m_request;
+    ExportPlan m_plan;
+};
+
 } // namespace
 
-ExportResult runExport(const ExportTarget& target, const Model& source, const ExportLayout& layout,
-                       const ExportRequest& request, const ExportPlan& plan, const Progress& progress) {
-    return ExportRun(target, source, layout, request, plan, progress).run();
+std::unique_ptr<const PreparedExport> preparedExport(const ExportTarget& target, const Model& source,
+                                                     ExportLayout layout, const ExportRequest& request,
+                                                     ExportPlan plan) {
+    return std::make_unique<PreparedFiles>(target, source, std::move(layout), request, std::move(plan));
 }
 
 } // namespace secateur

@@ -2,10 +2,14 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/known_ids.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/export/onnx_reasons.h"
 #include "analysis/export/pruned_heads_reasons.h"
+#include "backends/export/compact_source.h"
 #include "backends/export/export_writers.h"
 #include "backends/export/onnx_export.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -25,7 +29,7 @@ constexpr std::array targets{
                  .format = "",
                  .loaders = {Loader::ofSource},
                  .reasons = maskedReasons,
-                 .writer = ExportWriter{writeMasked, maskedLayout}},
+                 .writer = ExportWriter{prepareMasked, maskedLayout}},
     ExportTarget{.id = "gguf_native",
                  .as = "gguf",
                  .layout = "native",
@@ -35,7 +39,7 @@ constexpr std::array targets{
                  .format = "gguf",
                  .loaders = {Loader::llamaCpp},
                  .reasons = ggufNativeReasons,
-                 .writer = ExportWriter{writeGguf, ggufNativeLayout}},
+                 .writer = ExportWriter{prepareGguf, ggufNativeLayout, ggufTypeNames}},
     ExportTarget{.id = "gguf_deci",
                  .as = "gguf",
                  .layout = "deci",
@@ -45,7 +49,7 @@ constexpr std::array targets{
                  .format = "gguf",
                  .loaders = {Loader::llamaCpp},
                  .reasons = ggufDeciReasons,
-                 .writer = ExportWriter{writeGguf, ggufDeciLayout}},
+                 .writer = ExportWriter{prepareGguf, ggufDeciLayout, ggufTypeNames}},
     ExportTarget{.id = "gguf_openelm",
                  .as = "gguf",
                  .layout = "openelm",
@@ -57,7 +61,7 @@ constexpr std::array targets{
                  .format = "gguf",
                  .loaders = {Loader::llamaCpp},
                  .reasons = ggufOpenElmReasons,
-                 .writer = ExportWriter{writeGguf, ggufOpenElmLayout}},
+                 .writer = ExportWriter{prepareGguf, ggufOpenElmLayout, ggufTypeNames}},
     ExportTarget{.id = "native",
                  .as = "structural",
                  .layout = "native",
@@ -68,7 +72,7 @@ constexpr std::array targets{
                  .format = "safetensors",
                  .loaders = {Loader::transformers, Loader::vllm},
                  .reasons = nativeReasons,
-                 .writer = ExportWriter{writeHuggingFace, hfNativeLayout}},
+                 .writer = ExportWriter{prepareHuggingFace, hfNativeLayout, hfTypeNames}},
     ExportTarget{.id = "per_layer",
                  .as = "structural",
                  .layout = "per_layer",
@@ -78,7 +82,7 @@ constexpr std::array targets{
                  .format = "safetensors",
                  .loaders = {Loader::transformersOwnCode},
                  .reasons = perLayerReasons,
-                 .writer = ExportWriter{writeHuggingFace, hfPerLayerLayout}},
+                 .writer = ExportWriter{prepareHuggingFace, hfPerLayerLayout, hfTypeNames}},
     ExportTarget{.id = "pruned_heads",
                  .as = "structural",
                  .layout = "pruned_heads",
@@ -88,7 +92,7 @@ constexpr std::array targets{
                  .format = "safetensors",
                  .loaders = {Loader::transformers4},
                  .reasons = prunedHeadsReasons,
-                 .writer = ExportWriter{writeHuggingFace, prunedHeadsLayout}},
+                 .writer = ExportWriter{prepareHuggingFace, prunedHeadsLayout, hfTypeNames}},
     ExportTarget{.id = "decilm",
                  .as = "structural",
                  .layout = "decilm",
@@ -98,7 +102,7 @@ constexpr std::array targets{
                  .format = "safetensors",
                  .loaders = {Loader::vllmDeciLm},
                  .reasons = deciLmReasons,
-                 .writer = ExportWriter{writeHuggingFace, hfDeciLmLayout}},
+                 .writer = ExportWriter{prepareHuggingFace, hfDeciLmLayout, hfTypeNames}},
     ExportTarget{.id = "padded",
                  .as = "padded",
                  .layout = "native",
@@ -108,7 +112,7 @@ constexpr std::array targets{
                  .format = "",
                  .loaders = {Loader::ofSource},
                  .reasons = paddedReasons,
-                 .writer = ExportWriter{writePadded, ownPaddedLayout}},
+                 .writer = ExportWriter{preparePadded, ownPaddedLayout, paddedTypeNames}},
     ExportTarget{.id = "onnx",
                  .as = "onnx",
                  .layout = "native",
@@ -118,7 +122,7 @@ constexpr std::array targets{
                  .format = "onnx",
                  .loaders = {Loader::onnxRuntime},
                  .reasons = onnxReasons,
-                 .writer = ExportWriter{writeOnnx, onnxLayout, false}},
+                 .writer = ExportWriter{.prepare = prepareOnnx, .layoutOf = onnxLayout, .isReadBack = false}},
 };
 
 } // namespace
@@ -134,14 +138,47 @@ const ExportTarget& exportTarget(std::string_view id, std::span<const ExportTarg
     refuseUnknown("export target", id, idsOf(table));
 }
 
-ExportResult exportModel(const Model& source, const ExportTarget& target, const ExportRequest& request,
-                         const Progress& progress, std::span<const ExportTarget> table) {
+namespace {
+
+/// @throws UsageError if the target cannot write the type of a request
+void checkType(const ExportTarget& target, const std::string& type, std::string_view format) {
+    if (type.empty())
+        return;
+    if (!target.writer->types)
+        throw UsageError(fmt::format("the target {} keeps the types of the source", target.name), "--type");
+    const std::vector<std::string_view> known = target.writer->types(format);
+    if (std::ranges::find(known, type) == known.end())
+        refuseUnknown("type", type, known);
+}
+
+/// Prepares an export and passes it to a function.
+template <typename Use>
+auto withPrepared(const Model& source, const ExportTarget& target, const ExportRequest& request,
+                  std::span<const ExportTarget> table, Use use) {
     checkExport(target, table, request.record.mask, source.spec(), source.card().format);
+    checkType(target, request.type, source.card().format);
     try {
-        return target.writer->write(target, source, request, progress);
+        return use(*target.writer->prepare(target, source, request));
     } catch (const std::filesystem::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? request.path : error.path1().string());
     }
+}
+
+} // namespace
+
+ExportSize exportSize(const Model& source, const ExportTarget& target, const ExportRequest& request,
+                      std::span<const ExportTarget> table) {
+    return withPrepared(source, target, request, table, [&](const PreparedExport& prepared) {
+        ExportSize size = prepared.size();
+        size.sourceBytes = weightFileBytes(source.card());
+        return size;
+    });
+}
+
+ExportResult exportModel(const Model& source, const ExportTarget& target, const ExportRequest& request,
+                         const Progress& progress, std::span<const ExportTarget> table) {
+    return withPrepared(source, target, request, table,
+                        [&](const PreparedExport& prepared) { return prepared.write(progress); });
 }
 
 } // namespace secateur

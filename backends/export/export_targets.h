@@ -13,10 +13,16 @@ std::span<const ExportTarget> exportTargets();
 /// The target with this id. @throws UsageError that lists the known ids
 const ExportTarget& exportTarget(std::string_view id, std::span<const ExportTarget> table = exportTargets());
 
+/// The size of an export before it is written. Reads the headers of the source's files. ExportRequest::path is not
+/// used.
+/// @throws Error as checkExport() does; UsageError if the target cannot write the type of the request
+ExportSize exportSize(const Model& source, const ExportTarget& target, const ExportRequest& request,
+                      std::span<const ExportTarget> table = exportTargets());
+
 /// Exports a model under a mask as the target says, with the mask and a model card next to the checkpoint. Writes all
 /// files or none: they are written under temporary names, reopened, compared with the masked model and renamed.
 /// @param source must be opened from files that still exist
-/// @throws Error as checkExport() does; also if the target exists, the disk is full or logits differ; Cancelled
+/// @throws Error as exportSize() does; also if the target exists, the disk is full or logits differ; Cancelled
 ExportResult exportModel(const Model& source, const ExportTarget& target, const ExportRequest& request,
                          const Progress& progress = {}, std::span<const ExportTarget> table = exportTargets());
 

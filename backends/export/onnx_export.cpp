@@ -39,13 +39,12 @@ private:
 
 } // namespace
 
-ExportResult writeOnnx(const ExportTarget& target, const Model& source, const ExportRequest& request,
-                       const Progress& progress) {
+std::unique_ptr<const PreparedExport> prepareOnnx(const ExportTarget& target, const Model& source,
+                                                  const ExportRequest& request) {
     OnnxGraph graph = onnxModel(source, request.record.mask);
     graph.metadata = {{"source", source.card().name}, {"fingerprint", source.fingerprint()}};
-    const OnnxFiles files(source, std::move(graph));
     const bool hasCompanions = source.card().format != "gguf";
-    ExportPlan plan{.weights = files,
+    ExportPlan plan{.weights = std::make_shared<OnnxFiles>(source, std::move(graph)),
                     .copiesCompanions = hasCompanions,
                     .contents =
                         "Cut heads, neurons and sublayers are left out of model.onnx, whose weights are float32. "
@@ -53,7 +52,7 @@ ExportResult writeOnnx(const ExportTarget& target, const Model& source, const Ex
     if (!hasCompanions)
         plan.warnings.emplace_back("the source is a GGUF, so the export has no config.json and no tokenizer");
     const ExportLayout layout = onnxLayout(source.spec(), request.record.mask, source.card().format);
-    return runExport(target, source, layout, request, plan, progress);
+    return preparedExport(target, source, layout, request, std::move(plan));
 }
 
 ExportLayout onnxLayout(const ModelSpec& source, const PruningMask& mask, std::string_view) {

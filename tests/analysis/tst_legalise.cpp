@@ -6,6 +6,7 @@
 #include "analysis/export/export_card.h"
 #include "analysis/export/export_target.h"
 #include "backends/export/export_targets.h"
+#include "tests/support/drawn_masks.h"
 #include "tests/support/mask_models.h"
 #include "tests/support/suite.h"
 #endif
@@ -14,6 +15,7 @@
 
 #include <bit>
 #include <functional>
+#include <random>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -94,8 +96,8 @@ void bypass(LayerMask& layer, double alpha) {
 QString reasons(const char* target, const PruningMask& mask, const ModelSpec& spec,
                 const char* format = "safetensors") {
     QStringList sentences;
-    for (const std::string& reason : exportTarget(target).reasons(mask, spec, format))
-        sentences << QString::fromStdString(reason);
+    for (const ExportReason& reason : exportTarget(target).reasons(mask, spec, format))
+        sentences << QString::fromStdString(reason.sentence);
     return sentences.join("; ");
 }
 
@@ -126,6 +128,67 @@ private slots:
                 QCOMPARE(std::ssize(legal.cut), std::popcount(bits & ~found));
                 QCOMPARE(std::ssize(legal.kept), std::popcount(found & ~bits));
             }
+    }
+
+    void protectedUnitsAreNeverCut() {
+        std::mt19937 random(27);
+        const auto chance = [&](double share) { return std::bernoulli_distribution(share)(random); };
+        int restored = 0;
+        for (unsigned seed = 0; seed < 300; ++seed) {
+            ModelSpec spec = oneLayer(seed % 2 == 0 ? 8 : 9, seed % 2 == 0 ? 2 : 3);
+            spec.layers.resize(4, spec.layers.front());
+            const PruningMask mask = DrawnMasks(spec, seed).next(0.3 + 0.1 * (seed % 6));
+            Protection units;
+            for (int layer = 0; layer < spec.layerCount(); ++layer) {
+                if (chance(0.1))
+                    units.protectLayer(spec, layer);
+                for (int head = 0; head < spec.layers.front().heads; ++head)
+                    if (chance(0.2))
+                        units.protectHead(spec, {layer, head});
+            }
+            PruningMask spared = mask;
+            units.restore(spared);
+            for (const LegaliseBy by : {LegaliseBy::either, LegaliseBy::cutting, LegaliseBy::keeping}) {
+                const LegalMask legal = legalised(mask, spec, by, units);
+                for (int layer = 0; layer < spec.layerCount(); ++layer)
+                    QVERIFY(keepsEqualGroups(legal.mask.layer(layer), spec.layers.front()));
+                PruningMask untouched = legal.mask;
+                units.restore(untouched);
+                QVERIFY(untouched == legal.mask);
+                for (const HeadId& head : legal.cut) {
+                    const bool isRestored =
+                        std::ranges::find(legal.restoredLayers, head.layer) != legal.restoredLayers.end();
+                    QVERIFY(!units.has(head) && (by != LegaliseBy::keeping || isRestored));
+                }
+                for (const HeadId& head : legal.kept)
+                    if (spared.layer(head.layer).heads[static_cast<std::size_t>(head.head)] == false)
+                        QVERIFY(by != LegaliseBy::cutting ||
+                                std::ranges::find(legal.restoredLayers, head.layer) != legal.restoredLayers.end());
+                restored += static_cast<int>(legal.restoredLayers.size());
+            }
+        }
+        QVERIFY(restored > 20);
+    }
+
+    /// The same search as above, with protected heads.
+    void protectionChangesNoMoreThanItMust() {
+        const ModelSpec spec = oneLayer(6, 2);
+        for (unsigned spared = 0; spared < 1U << 6; ++spared) {
+            Protection units;
+            for (int head = 0; head < 6; ++head)
+                if (spared >> head & 1U)
+                    units.protectHead(spec, {0, head});
+            for (unsigned bits = 0; bits < 1U << 6; ++bits) {
+                int best = 6;
+                const unsigned before = bits | spared;
+                for (unsigned other = 0; other < 1U << 6; ++other)
+                    if ((other & spared) == spared && isLegal(other, 6, 2))
+                        best = std::min(best, std::popcount(other ^ before));
+                const LegalMask legal = legalised(maskOf(spec, bits), spec, LegaliseBy::either, units);
+                QCOMPARE(std::popcount(bitsOf(legal.mask) ^ before), best);
+                QCOMPARE(std::ssize(legal.kept), std::popcount(bitsOf(legal.mask) & ~bits));
+            }
+        }
     }
 
     void leavesDroppedAndBypassedAttentionAlone() {
@@ -202,6 +265,34 @@ private slots:
         QCOMPARE(reasons("padded", uniform, spec), "");
         spec.layers[0].normsHeads = spec.layers[1].normsHeads = true;
         QVERIFY(reasons("gguf_deci", cut(spec, 1, oneOfEach), spec).contains("deci"));
+    }
+
+    void reasonsNameTheirUnits() {
+        ModelSpec spec = oneLayer(4, 2);
+        spec.layers.resize(3, spec.layers.front());
+        const PruningMask unequal = cut(spec, 1, [](LayerMask& layer) { layer.heads[0] = false; });
+        const Reasons groups = exportTarget("native").reasons(unequal, spec, "safetensors");
+        QCOMPARE(groups.size(), std::size_t{2}); // the groups, and head counts that vary
+        QCOMPARE(groups[0].layers, std::vector<int>{1});
+        QCOMPARE(headsOf(groups[0], spec), (std::vector<HeadId>{{1, 0}}));
+        QCOMPARE(groups[1].layers, std::vector<int>{1});
+        QCOMPARE(headsOf(groups[1], spec), (std::vector<HeadId>{{1, 0}, {1, 1}, {1, 2}, {1, 3}}));
+        PruningMask bypassed(spec);
+        for (const int index : {0, 2}) {
+            LayerMask layer = bypassed.layer(index);
+            bypass(layer, 0.2);
+            bypassed.setLayer(index, layer);
+        }
+        const Reasons bypasses = exportTarget("masked").reasons(bypassed, spec, "safetensors");
+        QCOMPARE(bypasses.size(), std::size_t{1});
+        QCOMPARE(bypasses[0].layers, (std::vector<int>{0, 2}));
+        ModelSpec encoder = spec;
+        encoder.architecture = "bert";
+        encoder.normPlace = NormPlace::after;
+        const Reasons dropped =
+            exportTarget("pruned_heads").reasons(bypassed, encoder, "safetensors"); // every layer, not only the first
+        QCOMPARE(dropped.front().layers, (std::vector<int>{0, 2}));
+        QVERIFY(exportTarget("onnx").reasons(unequal, spec, "safetensors").front().layers.empty());
     }
 
     void theCardTellsWhatWasCutAndKeepsTheSourcesOwn() {

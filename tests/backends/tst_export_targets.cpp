@@ -15,16 +15,17 @@
 
 #include <array>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <type_traits>
 
 using namespace secateur;
 using namespace secateur::test;
 
-// These members are references, so rows without them do not compile: `reasons` of every target, and `write` and
+// These members are references, so rows without them do not compile: `reasons` of every target, and `prepare` and
 // `layoutOf` of a target that writes files. layoutOf describes the exported model, so that it can be read back.
 static_assert(std::is_reference_v<decltype(ExportTarget::reasons)>);
-static_assert(std::is_reference_v<decltype(ExportWriter::write)> &&
+static_assert(std::is_reference_v<decltype(ExportWriter::prepare)> &&
               std::is_reference_v<decltype(ExportWriter::layoutOf)>);
 
 namespace {
@@ -33,19 +34,39 @@ constexpr const char* tableFile = "backends/export/export_targets.cpp";
 
 // --- An example of a new target: it writes a list of the layers that have cuts.
 
-std::vector<std::string> listReasons(const PruningMask& mask, const ModelSpec&, std::string_view) {
-    return mask.keepsAll() ? std::vector<std::string>{"nothing is cut"} : std::vector<std::string>();
+Reasons listReasons(const PruningMask& mask, const ModelSpec&, std::string_view) {
+    return mask.keepsAll() ? Reasons{std::string("nothing is cut")} : Reasons();
 }
 
-ExportResult writeList(const ExportTarget& target, const Model&, const ExportRequest& request, const Progress&) {
-    std::ofstream file(request.path);
-    for (int layer = 0; layer < request.record.mask.layerCount(); ++layer)
-        if (!request.record.mask.layer(layer).keepsAll())
-            file << layer << "\n";
-    ExportResult result;
-    result.target = target.id;
-    result.path = request.path;
-    return result;
+class List : public PreparedExport {
+public:
+    List(const ExportTarget& target, const ExportRequest& request)
+        : m_target(target)
+        , m_path(request.path) {
+        for (int layer = 0; layer < request.record.mask.layerCount(); ++layer)
+            if (!request.record.mask.layer(layer).keepsAll())
+                m_text += std::to_string(layer) + "\n";
+    }
+
+    ExportSize size() const override { return {.fileBytes = std::ssize(m_text), .isOneFile = true, .warnings = {}}; }
+
+    ExportResult write(const Progress&) const override {
+        std::ofstream(m_path) << m_text;
+        ExportResult result;
+        result.target = m_target.id;
+        result.path = m_path;
+        return result;
+    }
+
+private:
+    const ExportTarget& m_target;
+    std::string m_path;
+    std::string m_text;
+};
+
+std::unique_ptr<const PreparedExport> prepareList(const ExportTarget& target, const Model&,
+                                                  const ExportRequest& request) {
+    return std::make_unique<List>(target, request);
 }
 
 ExportLayout listLayout(const ModelSpec& source, const PruningMask&, std::string_view) {
@@ -60,7 +81,7 @@ constexpr std::array extended{ExportTarget{.id = "list",
                                            .opensIn = "any editor",
                                            .format = "",
                                            .reasons = listReasons,
-                                           .writer = ExportWriter{writeList, listLayout}},
+                                           .writer = ExportWriter{prepareList, listLayout}},
                               ExportTarget{.id = "later",
                                            .as = "later",
                                            .layout = "later",
@@ -114,6 +135,7 @@ private slots:
         QFile file(scratch.path("cut.txt"));
         QVERIFY(file.open(QIODevice::ReadOnly));
         QCOMPARE(file.readAll(), QByteArray("1\n"));
+        QCOMPARE(exportSize(*model, exportTarget("list", extended), request, extended).fileBytes, 2);
         QCOMPARE(firstExportTarget(extended, request.record.mask, model->spec(), "safetensors"), &extended[0]);
         QVERIFY(!firstExportTarget(extended, PruningMask(model->spec()), model->spec(), "safetensors"));
         const QString told =

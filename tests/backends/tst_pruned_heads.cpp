@@ -124,8 +124,8 @@ PruningMask maskOf(const ModelSpec& spec, const Pruned& pruned) {
 
 QString reasonsOf(const PruningMask& mask, const ModelSpec& spec, std::string_view format = "safetensors") {
     QStringList all;
-    for (const std::string& reason : prunedHeadsReasons(mask, spec, format))
-        all << QString::fromStdString(reason);
+    for (const ExportReason& reason : prunedHeadsReasons(mask, spec, format))
+        all << QString::fromStdString(reason.sentence);
     return all.join(" | ");
 }
 

@@ -4,6 +4,7 @@
 #ifndef Q_MOC_RUN
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/masks/price.h"
 #include "backends/base/mapped_file.h"
 #include "backends/export/export_targets.h"
 #include "backends/formats/gguf.h"
@@ -19,6 +20,7 @@
 
 #include <array>
 #include <csignal>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <random>
@@ -87,7 +89,7 @@ Outcome forcedExport(const Model& model, const ExportTarget& target, const Expor
         std::freopen("/dev/null", "w", stderr);
         alarm(60);
         try {
-            target.writer->write(target, model, request, {});
+            target.writer->prepare(target, model, request)->write({});
         } catch (const std::exception&) {
             _exit(static_cast<int>(Outcome::failed));
         }
@@ -99,11 +101,36 @@ Outcome forcedExport(const Model& model, const ExportTarget& target, const Expor
 }
 
 /// Whether a reason is about programs other than Secateur, which reads such an export, or says that it is of no use.
-bool isOfOtherPrograms(const std::string& reason) {
+bool isOfOtherPrograms(const ExportReason& reason) {
     return std::ranges::any_of(std::array{"llama.cpp", "transformers", "own architecture requires both",
                                           "written as ONNX", "Python classes", "nothing gets smaller",
                                           "no attention and no MLP would remain"},
-                               [&](const char* part) { return reason.find(part) != std::string::npos; });
+                               [&](const char* part) { return reason.sentence.find(part) != std::string::npos; });
+}
+
+/// What the size of an export differs in from the written files.
+QString differences(const ExportSize& size, const ExportResult& result, const ExportTarget& target) {
+    QStringList wrong;
+    const auto compare = [&](const char* what, double told, double found) {
+        if (told != found)
+            wrong << QString("%1: %2, written %3").arg(what).arg(told, 0, 'f', 0).arg(found, 0, 'f', 0);
+    };
+    std::int64_t bytes = 0;
+    for (const ExportedFile& file : result.files) {
+        const QString name = QString::fromStdString(file.path);
+        if (name.endsWith(".gguf") || name.endsWith(".safetensors") || name.endsWith(".safetensors.index.json") ||
+            name.endsWith(".bin") || name.endsWith(".onnx"))
+            bytes += file.bytes;
+    }
+    compare("bytes", static_cast<double>(size.fileBytes), static_cast<double>(bytes));
+    compare("one file", size.isOneFile, result.path.ends_with(".gguf"));
+    if (!target.writer->isReadBack)
+        return wrong.join("; ");
+    const auto exported = openModel(result.path);
+    const double kvBytes = PriceList(exported->card()).price(PruningMask(exported->spec())).kvBytesPerToken.all;
+    compare("parameters", static_cast<double>(size.parameters), static_cast<double>(exported->card().parameters));
+    compare("KV bytes", size.kvBytesPerToken, kvBytes);
+    return wrong.join("; ");
 }
 
 /// A decoder whose GGUF has quantised tensors with whole blocks in each head.
@@ -132,7 +159,11 @@ private slots:
                     continue;
                 const Scratch scratch;
                 try {
-                    const ExportResult result = exportModel(*model, target, requestFor(target, *model, mask, scratch));
+                    const ExportRequest request = requestFor(target, *model, mask, scratch);
+                    const ExportSize size = exportSize(*model, target, request);
+                    const ExportResult result = exportModel(*model, target, request);
+                    const QString wrong = differences(size, result, target);
+                    QVERIFY2(wrong.isEmpty(), qPrintable(QString("%1: %2").arg(target.id.data(), wrong)));
                     double& most = m_most[std::string(target.id)];
                     most = std::max(most, result.verified.relative());
                     ++m_count[std::string(target.id)];
@@ -163,7 +194,7 @@ private slots:
                 QVERIFY2(outcome != Outcome::written || std::ranges::any_of(reasons, isOfOtherPrograms),
                          qPrintable(QString("seed %1, %2 is written: %3")
                                         .arg(seed)
-                                        .arg(target.id.data(), QString::fromStdString(reasons.front()))));
+                                        .arg(target.id.data(), QString::fromStdString(reasons.front().sentence))));
             }
         }
     }
@@ -250,6 +281,27 @@ private slots:
         ExportRequest request = requestFor(target, *model, mask, scratch);
         request.type = "Q9_9";
         QVERIFY_THROWS_EXCEPTION(UsageError, exportModel(*model, target, request));
+        request.type = "F16"; // a masked export keeps its types
+        QVERIFY_THROWS_EXCEPTION(UsageError, exportSize(*model, exportTarget("masked"), request));
+    }
+
+    void theTypeChangesTheSize() {
+        const auto model = fixture(quantised);
+        const ExportTarget& target = exportTarget("gguf_deci");
+        std::int64_t before = std::numeric_limits<std::int64_t>::max();
+        for (const std::string_view type : target.writer->types("gguf")) {
+            const Scratch scratch;
+            ExportRequest request = requestFor(target, *model, PruningMask(model->spec()), scratch);
+            request.type = type;
+            const ExportSize size = exportSize(*model, target, request);
+            QVERIFY(size.fileBytes <= before); // largest type first
+            before = size.fileBytes;
+            if (type != "F16" && type != "Q8_0")
+                continue;
+            QCOMPARE(differences(size, exportModel(*model, target, request), target), QString());
+            QCOMPARE(size.sourceBytes, QFileInfo(QString::fromStdString(model->card().path)).size());
+        }
+        QCOMPARE(exportTarget("native").writer->types("gguf"), (std::vector<std::string_view>{"F32", "F16", "BF16"}));
     }
 
     void cleanupTestCase() {

@@ -292,7 +292,8 @@ void TestDocument::savingWritesWhatWasThereWhenAsked() {
     bench.document.files()->saveSession(file);
     bench.settle();
     QVERIFY(!bench.document.isModified());
-    QCOMPARE(bench.services.written.at(bench.path("work.h5")).results.size(), parseMetricRequests("weights").size() + 1);
+    QCOMPARE(bench.services.written.at(bench.path("work.h5")).results.size(),
+             parseMetricRequests("weights").size() + 1);
 }
 
 void TestDocument::failedSavingKeepsTheMark() {
@@ -362,7 +363,7 @@ void TestDocument::exportThatIsCancelledIsSaid() {
     Services services = bench.services.services();
     services.exportModel = [](const Model&, const ExportTarget&, const ExportRequest&, const Progress& progress) {
         endless(progress);
-        return std::string();
+        return ExportResult();
     };
     Document document(services, &bench.jobs);
     QSignalSpy failed(&document, &Document::failed);

@@ -84,9 +84,8 @@ void MaskJobs::saveMask(const QString& path) {
 }
 
 const ExportTarget* MaskJobs::exportTarget() const {
-    if (m_chosenTarget &&
-        firstExportTarget({m_chosenTarget, 1}, m_document->masks()->mask(), m_document->spec(),
-                          m_document->session().model.format))
+    if (m_chosenTarget && firstExportTarget({m_chosenTarget, 1}, m_document->masks()->mask(), m_document->spec(),
+                                            m_document->session().model.format))
         return m_chosenTarget;
     return firstExportTarget(m_document->services().exportTargets, m_document->masks()->mask(), m_document->spec(),
                              m_document->session().model.format);
@@ -105,8 +104,10 @@ void MaskJobs::exportModel(const QString& path) {
                        request = std::move(request)](const Progress& progress) mutable {
         request.record.modelName = model->card().name;
         request.record.fingerprint = model->fingerprint();
-        const std::string sentence = write(*model, *target, request, progress);
-        return [this, sentence] { emit exported(QString::fromStdString(sentence)); };
+        const ExportResult result = write(*model, *target, request, progress);
+        return [this, result] {
+            emit exported(QString::fromStdString(fmt::format("{}. {}", result.path, sentence(result.verified))));
+        };
     };
     const QString title = tr("Exporting %1").arg(QFileInfo(path).fileName());
     m_exporting.emplace(m_document->start(title, JobRunner::Priority::background, work), path);

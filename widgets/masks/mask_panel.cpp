@@ -37,10 +37,10 @@ QString exportText(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
-QString lines(const std::vector<std::string>& sentences) {
+QString lines(const Reasons& reasons) {
     QStringList list;
-    for (const std::string& sentence : sentences)
-        list << QString::fromStdString(sentence);
+    for (const ExportReason& reason : reasons)
+        list << QString::fromStdString(reason.sentence);
     return list.join('\n');
 }
 
