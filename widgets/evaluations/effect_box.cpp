@@ -172,7 +172,7 @@ void ExtraResultsBox::fillPooled(const Row& row, const PooledEvaluation& pooled)
 void ExtraResultsBox::fillTask(const Row& row, const TaskEvaluation& task) const {
     const std::string id(taskFormat(task.formatId).metric);
     const TaskMetric& metric = task.run.scores.metric(id);
-    row.details->setText(tr("%1, %2 questions").arg(effectText(id)).arg(task.run.scores.count));
+    row.details->setText(tr("%1 (n = %2)").arg(effectText(id)).arg(task.run.scores.count));
     if (!task.reference) {
         row.value->setText(metricText(metric));
         row.difference->setText(isShare(id) ? "± " + effectText(shownShare(metric.standardError)) : QString());
