@@ -776,7 +776,7 @@ void TestMainWindow::jobIsCancelledByItsButton() {
         if (button->isVisible())
             cancel = button;
     QVERIFY(cancel);
-    QVERIFY(cancel->accessibleName().contains("gate_norm:fold_norm=true"));
+    QVERIFY(cancel->accessibleName().contains("gate-norm, fold_norm"));
     QTest::mouseClick(cancel, Qt::LeftButton);
     model.layersFree = 100;
     QTRY_VERIFY_WITH_TIMEOUT(program.jobs.isIdle(), 500);

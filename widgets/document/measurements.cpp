@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/metrics/measure.h"
+#include "analysis/metrics/request_title.h"
 #include "analysis/session/result_key.h"
 #include "analysis/session/session.h"
 #include "widgets/document/document.h"
@@ -36,7 +37,7 @@ std::string jobTitle(const std::vector<MetricRequest>& requests) {
         return "Measuring " + counted(requests.size(), "metric");
     std::vector<std::string> titles;
     for (const MetricRequest& request : requests)
-        titles.emplace_back(request.info->title);
+        titles.push_back(titleOf(request));
     return "Measuring " + join(titles, ", ");
 }
 
