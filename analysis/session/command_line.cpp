@@ -236,11 +236,13 @@ CommandLine showMaskCommand(const std::string& model, const std::string& maskFil
 }
 
 CommandLine exportCommand(const std::string& model, const std::string& maskFile, const ExportTarget& target,
-                          const std::string& out) {
+                          const std::string& out, const std::string& type) {
     CommandLine command{program, "export", model, "--mask", maskFile, "--as", std::string(target.as)};
     constexpr std::string_view usualLayout = "native"; // the first of its rows in the table, which "auto" tries first
     if (target.layout != usualLayout)
         command.insert(command.end(), {"--layout", std::string(target.layout)});
+    if (!type.empty())
+        command.insert(command.end(), {"--type", type});
     command.insert(command.end(), {"--out", out});
     return command;
 }

@@ -51,7 +51,8 @@ std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProv
 CommandLine showMaskCommand(const std::string& model, const std::string& maskFile);
 
 /// The command that exports a model under a mask. @param out a .gguf file for a GGUF in one piece; otherwise a folder
+/// @param type ExportRequest::type
 CommandLine exportCommand(const std::string& model, const std::string& maskFile, const ExportTarget& target,
-                          const std::string& out);
+                          const std::string& out, const std::string& type = {});
 
 } // namespace secateur

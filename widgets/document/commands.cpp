@@ -28,15 +28,6 @@ std::string fullPath(const QString& path) {
     return QFileInfo(path).absoluteFilePath().toStdString();
 }
 
-/// Replaces characters that need quoting: "my mask (2)" -> "my-mask-2".
-QString fileName(const std::string& name) {
-    static const QRegularExpression awkward("[^\\w.+-]+");
-    QString text = QString::fromStdString(name).replace(awkward, "-");
-    while (text.endsWith('-'))
-        text.chop(1);
-    return text.isEmpty() ? QStringLiteral("mask") : text;
-}
-
 /// Whether the file at `path` holds the mask of `record`. False if it cannot be read as a mask of the model.
 bool holds(const Services& services, const std::string& path, const MaskRecord& record, const ModelSpec& spec) {
     try {
@@ -176,7 +167,7 @@ void CommandCopier::copyMask() {
     const NamedMask& mask = m_document->masks()->state().edited();
     const std::string model = modelPath(*m_document);
     if (mask.record->provenance) {
-        const std::string out = fileName(mask.name).toStdString() + ".mask.json";
+        const std::string out = fileNameOf(mask.name).toStdString() + ".mask.json";
         if (const auto command = pruneCommand(model, *mask.record->provenance, out))
             return copy({*command});
     }
@@ -201,16 +192,13 @@ void CommandCopier::copyExport() {
         return;
     }
     const NamedMask& mask = m_document->masks()->state().edited();
-    const ModelCard& card = m_document->session().model;
-    static const QRegularExpression part("-\\d{5}-of-\\d{5}\\.gguf$");
-    const QString path = QString::fromStdString(card.path);
-    const std::string_view format = target->format;
-    const bool isOneFile = format == "gguf" || (format.empty() && path.endsWith(".gguf") && !path.contains(part));
-    const QString out = fileName(card.name) + '-' + fileName(mask.name) + (isOneFile ? ".gguf" : "");
+    const MaskJobs& jobs = *m_document->maskJobs();
+    const QString out = jobs.exportName() + (jobs.isOneFile(*target) ? ".gguf" : "");
     findMaskFile({mask.name,
                   *mask.record,
-                  [model = modelPath(*m_document), target, out = out.toStdString()](const std::string& file) {
-                      return std::vector<CommandLine>{exportCommand(model, file, *target, out)};
+                  [model = modelPath(*m_document), target, type = jobs.exportType(target),
+                   out = out.toStdString()](const std::string& file) {
+                      return std::vector<CommandLine>{exportCommand(model, file, *target, out, type)};
                   },
                   {}});
 }
@@ -225,7 +213,7 @@ void CommandCopier::findMaskFile(Wanted wanted) {
     const std::string stem =
         m_document->sessionPath().isEmpty()
             ? std::string()
-            : (session.absolutePath() + '/' + session.completeBaseName() + '-' + fileName(wanted.name)).toStdString();
+            : (session.absolutePath() + '/' + session.completeBaseName() + '-' + fileNameOf(wanted.name)).toStdString();
     m_wanted = std::move(wanted);
     start([known = m_maskFiles, stem, services = m_document->services(),
            spec = m_document->spec()](const MaskRecord& record) {
@@ -275,7 +263,7 @@ void CommandCopier::start(std::function<Found(const MaskRecord&)> find) {
 
 void CommandCopier::finish(const Found& found) {
     if (found.path.empty()) {
-        emit placeWanted(fileName(m_wanted->name) + ".mask.json");
+        emit placeWanted(fileNameOf(m_wanted->name) + ".mask.json");
         return;
     }
     const Wanted wanted = *std::exchange(m_wanted, {});

@@ -8,9 +8,11 @@
 #include "widgets/document/measurements.h"
 
 #include <QFileInfo>
+#include <QRegularExpression>
 
 #include <fmt/core.h>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,14 @@ std::vector<std::string> sentencesOf(const Session& session, const std::string& 
 }
 
 } // namespace
+
+QString fileNameOf(const std::string& name) {
+    static const QRegularExpression awkward("[^\\w.+-]+");
+    QString text = QString::fromStdString(name).replace(awkward, "-");
+    while (text.endsWith('-'))
+        text.chop(1);
+    return text.isEmpty() ? QStringLiteral("mask") : text;
+}
 
 MaskJobs::MaskJobs(Document* document, JobRunner* jobs)
     : QObject(document)
@@ -91,26 +101,45 @@ const ExportTarget* MaskJobs::exportTarget() const {
                              m_document->session().model.format);
 }
 
-void MaskJobs::exportModel(const QString& path) {
+std::string MaskJobs::exportType(const ExportTarget* target) const {
+    const auto type = m_exportTypes.find(target);
+    return type == m_exportTypes.end() ? std::string() : type->second;
+}
+
+bool MaskJobs::isOneFile(const ExportTarget& target) const {
+    static const QRegularExpression part("-\\d{5}-of-\\d{5}\\.gguf$");
+    const QString source = QString::fromStdString(m_document->session().model.path);
+    return target.format == "gguf" || (target.format.empty() && source.endsWith(".gguf") && !source.contains(part));
+}
+
+QString MaskJobs::exportName() const {
+    return fileNameOf(m_document->session().model.name) + '-' + fileNameOf(m_document->masks()->state().edited().name);
+}
+
+JobRunner::Id MaskJobs::exportModel(const QString& path, bool mayReplace) {
     const ExportTarget* const target = exportTarget();
     if (!target) {
         emit m_document->failed(tr("No available export target can hold this mask."));
-        return;
+        return 0;
     }
     const std::string digest = m_document->services().maskDigest(m_document->masks()->mask());
-    ExportRequest request{*m_document->masks()->state().edited().record, path.toStdString(), false,
-                          sentencesOf(m_document->session(), digest)};
-    const auto work = [this, write = m_document->services().exportModel, model = m_document->model(), target,
+    ExportRequest request{*m_document->masks()->state().edited().record, path.toStdString(), mayReplace,
+                          sentencesOf(m_document->session(), digest), exportType(target)};
+    const auto job = std::make_shared<JobRunner::Id>(0); // known once the job has started
+    const auto work = [this, write = m_document->services().exportModel, model = m_document->model(), target, job,
                        request = std::move(request)](const Progress& progress) mutable {
         request.record.modelName = model->card().name;
         request.record.fingerprint = model->fingerprint();
         const ExportResult result = write(*model, *target, request, progress);
-        return [this, result] {
+        return [this, job, result] {
+            emit written(*job, result);
             emit exported(QString::fromStdString(fmt::format("{}. {}", result.path, sentence(result.verified))));
         };
     };
     const QString title = tr("Exporting %1").arg(QFileInfo(path).fileName());
-    m_exporting.emplace(m_document->start(title, JobRunner::Priority::background, work), path);
+    *job = m_document->start(title, JobRunner::Priority::background, work);
+    m_exporting.emplace(*job, path);
+    return *job;
 }
 
 void MaskJobs::prune(const PruneRequest& request, const QString& action) {

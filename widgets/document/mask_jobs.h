@@ -11,9 +11,13 @@
 namespace secateur {
 
 class Document;
+struct ExportResult;
 struct ExportTarget;
 struct PruneRequest;
 struct PruneResult;
+
+/// A name as the name of a file that needs no quoting in a shell: "my mask (2)" -> "my-mask-2".
+QString fileNameOf(const std::string& name);
 
 /// Jobs on the masks of a document: reading and writing mask files, export, greedy pruning.
 class MaskJobs : public QObject {
@@ -31,8 +35,16 @@ public:
     /// the first that can; null if no target can.
     const ExportTarget* exportTarget() const;
     void chooseExportTarget(const ExportTarget* target) { m_chosenTarget = target; }
-    /// Exports the model under the current mask.
-    void exportModel(const QString& path);
+    /// The type of the matrices that the user chose for a target: "F16"; empty = as stored.
+    std::string exportType(const ExportTarget* target) const;
+    void setExportType(const ExportTarget* target, const std::string& type) { m_exportTypes[target] = type; }
+    /// Whether an export is a .gguf file and not a folder. ExportSize::isOneFile also knows the source's files.
+    bool isOneFile(const ExportTarget& target) const;
+    /// A name for an export of the current mask, without an ending: "SmolLM2-sinks".
+    QString exportName() const;
+    /// Exports the model under the current mask to exportTarget().
+    /// @param mayReplace whether files of an earlier export may be replaced @returns 0 if no target can hold the mask
+    JobRunner::Id exportModel(const QString& path, bool mayReplace = false);
     /// Runs a strategy on the chosen text in the background. Its mask replaces the current mask. If the current mask
     /// changed in the meantime, the new mask is added to the list under a new name.
     /// @param request strategy and budget; its base is the current mask @param action name of the undo step
@@ -43,6 +55,8 @@ signals:
     void maskOpened(const QString& path);
     /// Emitted after an export. @param sentence about the written files and their agreement with the masked model
     void exported(const QString& sentence);
+    /// Emitted with the result of an export before exported(). @param job number that exportModel() returned
+    void written(quint64 job, const ExportResult& result);
 
 private:
     void takePruned(const PruneRequest& request, const std::string& base, const QString& action,
@@ -50,6 +64,7 @@ private:
 
     Document* m_document;
     const ExportTarget* m_chosenTarget = nullptr; ///< a row of the table, or null
+    std::map<const ExportTarget*, std::string> m_exportTypes;
     std::map<JobRunner::Id, QString> m_exporting; ///< for each job that exports, the path
 };
 

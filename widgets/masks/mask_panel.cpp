@@ -18,7 +18,6 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
-#include <QRadioButton>
 #include <QScrollArea>
 #include <QStyle>
 #include <QToolButton>
@@ -35,13 +34,6 @@ using Combination = PruningMask (*)(const PruningMask&, const PruningMask&);
 
 QString exportText(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
-QString lines(const Reasons& reasons) {
-    QStringList list;
-    for (const ExportReason& reason : reasons)
-        list << QString::fromStdString(reason.sentence);
-    return list.join('\n');
 }
 
 QFrame* separator() {
@@ -186,100 +178,34 @@ void MaskListBox::listEvaluated() {
 ExportBox::ExportBox(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
-    , m_targets(new QVBoxLayout)
-    , m_legal(new StillLabel(3))
-    , m_takeLegal(new QPushButton(tr("Use that mask")))
+    , m_targets(new StillLabel(3))
     , m_export(new QPushButton(tr("&Export…"))) {
-    m_targets->setSpacing(1);
-    for (const ExportTarget& target : document->services().exportTargets) {
-        auto* row = new QRadioButton;
-        row->setAccessibleName(tr("Export as %1").arg(exportText(target.name)));
-        row->setText(exportText(target.name));
-        connect(row, &QRadioButton::clicked, this,
-                [document, chosen = &target] { document->maskJobs()->chooseExportTarget(chosen); });
-        m_targets->addWidget(row);
-    }
-    m_legal->setForegroundRole(QPalette::PlaceholderText);
-    m_legal->setAccessibleName(tr("Nearest legal mask"));
-    m_export->setToolTip(tr("Write a checkpoint under this mask, with the mask and a model card"));
+    m_targets->setForegroundRole(QPalette::PlaceholderText);
+    m_targets->setAccessibleName(tr("Targets that can hold the mask"));
+    m_export->setToolTip(tr("Show the export targets, with the sizes of their files and the reasons against them"));
+    auto* title = new StillLabel;
+    title->setText(tr("Can be exported as"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(4);
-    auto* title = new StillLabel;
-    title->setText(tr("Export formats"));
-    keepRoomWhenHidden(m_takeLegal);
     column->addWidget(title);
-    column->addLayout(m_targets);
-    column->addWidget(m_legal);
-    column->addWidget(m_takeLegal);
-    connect(m_takeLegal, &QPushButton::clicked, this, &ExportBox::takeLegalMask);
+    column->addWidget(m_targets);
     connect(m_export, &QPushButton::clicked, this, &ExportBox::exportWanted);
     connect(document, &Document::opened, this, &ExportBox::refresh);
-    connect(document, &Document::modelLocated, this, &ExportBox::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, this, &ExportBox::refresh);
     refresh();
 }
 
-QRadioButton* ExportBox::row(int index) const {
-    return static_cast<QRadioButton*>(m_targets->itemAt(index)->widget());
-}
-
 void ExportBox::refresh() {
-    const PruningMask& mask = m_document->masks()->mask();
-    const bool isCut = m_document->isOpen() && !mask.keepsAll();
-    setEnabled(isCut);
-    m_export->setEnabled(isCut && m_document->maskJobs()->exportTarget() && m_document->model());
-    emit changed();
-    if (!isCut)
-        return showNothing();
-    const ModelSpec& spec = m_document->spec();
-    const ExportTarget* const chosen = m_document->maskJobs()->exportTarget();
-    int index = 0;
-    for (const ExportTarget& target : m_document->services().exportTargets) {
-        const auto reasons = target.reasons(mask, spec, m_document->session().model.format);
-        QRadioButton* row = this->row(index++);
-        row->setEnabled(reasons.empty() && target.writer);
-        row->setChecked(&target == chosen);
-        row->setText(exportText(target.name) +
-                     (reasons.empty() && !target.writer ? tr(" (not available yet)") : QString()));
-        row->setToolTip(reasons.empty()
-                            ? tr("%1. Opens in %2").arg(exportText(target.summary), exportText(target.opensIn))
-                            : lines(reasons));
-    }
-    offerLegalMask();
-}
-
-/// Keeps the rows of the targets, but says of none whether it can hold the mask.
-void ExportBox::showNothing() {
-    int index = 0;
-    for (const ExportTarget& target : m_document->services().exportTargets) {
-        QRadioButton* row = this->row(index++);
-        row->setText(exportText(target.name));
-        row->setToolTip(tr("The mask cuts nothing."));
-    }
-    m_legal->clear();
-    m_takeLegal->hide();
-}
-
-void ExportBox::offerLegalMask() {
-    const LegalMask legal = legalised(m_document->masks()->mask(), m_document->spec());
-    const bool differs = !legal.cut.empty() || !legal.kept.empty();
-    m_takeLegal->setVisible(differs);
-    m_legal->clear();
-    if (!differs)
-        return;
-    QStringList changes;
-    if (!legal.cut.empty())
-        changes << tr("cuts %1 more").arg(QString::fromStdString(counted(legal.cut.size(), "head")));
-    if (!legal.kept.empty())
-        changes << tr("keeps %1 that are cut now").arg(QString::fromStdString(counted(legal.kept.size(), "head")));
-    m_legal->setText(tr("KV groups keep different numbers of heads. The nearest mask with equal numbers %1.")
-                         .arg(changes.join(tr(" and "))));
-}
-
-void ExportBox::takeLegalMask() {
-    MaskEditor& masks = *m_document->masks();
-    masks.replaceMask(legalised(masks.mask(), m_document->spec()).mask, tr("Use the nearest legal mask"));
+    m_export->setEnabled(m_document->isOpen());
+    if (!m_document->isOpen())
+        return m_targets->clear();
+    QStringList names;
+    for (const ExportTarget& target : m_document->services().exportTargets)
+        if (firstExportTarget({&target, 1}, m_document->masks()->mask(), m_document->spec(),
+                              m_document->session().model.format))
+            names << exportText(target.name);
+    m_targets->setText(names.isEmpty() ? tr("No target can hold this mask.") : names.join(QStringLiteral(" · ")));
 }
 
 MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)

@@ -6,10 +6,8 @@ class QComboBox;
 class QLineEdit;
 class QMenu;
 class QPushButton;
-class QRadioButton;
 class QScrollArea;
 class QToolButton;
-class QVBoxLayout;
 
 namespace secateur {
 
@@ -55,33 +53,24 @@ private:
     QMenu* m_subtract;
 };
 
-/// Lists the export targets. Those that can hold the current mask can be chosen; the others say why not. Offers the
-/// nearest mask that more targets can hold (legalised()).
+/// Names the export targets that can hold the current mask, and has the button that shows the export panel.
 class ExportBox : public QWidget {
     Q_OBJECT
 
 public:
     explicit ExportBox(Document* document, QWidget* parent = nullptr);
 
-    /// The button that starts an export. Its place is chosen by the panel, so that it is always visible.
+    /// The button that shows the export panel. Its place is chosen by the mask panel, so that it is always visible.
     QPushButton* button() const { return m_export; }
 
 signals:
     void exportWanted();
-    /// Whether the current mask can be exported may have changed.
-    void changed();
 
 private:
-    QRadioButton* row(int index) const; ///< of an export target
     void refresh();
-    void showNothing();
-    void offerLegalMask();
-    void takeLegalMask();
 
     Document* m_document;
-    QVBoxLayout* m_targets;
-    StillLabel* m_legal;
-    QPushButton* m_takeLegal;
+    StillLabel* m_targets;
     QPushButton* m_export;
 };
 

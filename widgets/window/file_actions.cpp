@@ -216,15 +216,10 @@ void FileActions::chooseCommandMask(const QString& name, std::function<void(cons
            [chosen = std::move(chosen)](const QString& path) { chosen(withEnding(path, maskEnding)); });
 }
 
-void FileActions::exportModel() {
-    const ExportTarget* const target = m_document->maskJobs()->exportTarget();
-    const bool hasOwnFormat = target && !target->format.empty();
-    const bool isFile = (hasOwnFormat ? target->format : m_document->session().model.format) == "gguf";
-    const QString name = QString::fromStdString(m_document->session().model.name) + "-" +
-                         QString::fromStdString(m_document->masks()->state().edited().name);
+void FileActions::chooseExport(const QString& suggestion, bool isOneFile,
+                               std::function<void(const QString& path)> chosen) {
     choose(m_window, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Export a checkpoint"),
-           isFile ? tr("GGUF (*.gguf)") : tr("A new folder (*)"), isFile ? name + ".gguf" : name,
-           [this](const QString& path) { m_document->maskJobs()->exportModel(path); });
+           isOneFile ? tr("GGUF (*.gguf)") : tr("A new folder (*)"), suggestion, std::move(chosen));
 }
 
 void FileActions::askToSave(const QString& action, std::function<void()> next) {

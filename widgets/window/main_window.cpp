@@ -13,6 +13,8 @@
 #include "widgets/evaluations/extra_choice_keeper.h"
 #include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/live_evaluation.h"
+#include "widgets/export/export_form.h"
+#include "widgets/export/export_panel.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/jobs/elided_label.h"
 #include "widgets/jobs/job_runner.h"
@@ -150,11 +152,15 @@ void MainWindow::connectPanels() {
     connect(m_panels->metrics(), &MetricList::chosen, this, &MainWindow::showResult);
     connect(m_panels->metrics(), &MetricList::failed, this, &MainWindow::fail);
     connect(m_panels->evaluations(), &EvaluationsPanel::failed, this, &MainWindow::fail);
-    connect(m_panels->evaluations(), &EvaluationsPanel::exportWanted, m_files, &FileActions::exportModel);
+    connect(m_panels->evaluations(), &EvaluationsPanel::exportWanted, m_panels, &Panels::showExport);
     connect(mask->list(), &MaskListBox::openWanted, m_files, &FileActions::openMask);
     connect(mask->list(), &MaskListBox::saveWanted, m_files, &FileActions::saveMaskAs);
     connect(mask->list(), &MaskListBox::commandWanted, m_copier, &CommandCopier::copyMask);
-    connect(mask->exports(), &ExportBox::exportWanted, m_files, &FileActions::exportModel);
+    connect(mask->exports(), &ExportBox::exportWanted, m_panels, &Panels::showExport);
+    connect(m_panels->exporting(), &ExportPanel::browseWanted, this, [this](const QString& suggestion, bool isOneFile) {
+        m_files->chooseExport(suggestion, isOneFile,
+                              [this](const QString& path) { m_panels->exporting()->form()->setPath(path); });
+    });
     connect(m_views->heads(), &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
     connect(m_views, &ViewTabs::shownChanged, this, &MainWindow::followPicture);
     connect(m_views, &ViewTabs::filterWanted, this, &MainWindow::filterHeads);

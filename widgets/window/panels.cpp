@@ -7,6 +7,7 @@
 #include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
 #include "widgets/evaluations/live_evaluation.h"
+#include "widgets/export/export_panel.h"
 #include "widgets/jobs/jobs_panel.h"
 #include "widgets/jobs/messages.h"
 #include "widgets/masks/mask_panel.h"
@@ -188,7 +189,8 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     , m_evaluations(new EvaluationsPanel(document, live))
     , m_jobs(new JobsPanel(jobs))
     , m_log(new LogPanel)
-    , m_sweep(new SweepPanel(document, new SweepRunner(document, jobs, this))) {
+    , m_sweep(new SweepPanel(document, new SweepRunner(document, jobs, this)))
+    , m_export(new ExportPanel(document, jobs, selection)) {
     QDockWidget* card = add(tr("Model"), "model", Qt::LeftDockWidgetArea, scrolling(m_card));
     m_metricsDock = add(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, scrolling(m_metrics));
     QDockWidget* inspector =
@@ -224,14 +226,18 @@ void Panels::arrange(QDockWidget* card, QDockWidget* inspector, QDockWidget* mas
 
 /// Hidden until they have something to show.
 void Panels::tabifyBehind(QDockWidget* evaluations, Document* document, LiveEvaluation* live) {
-    QDockWidget* continuation = add(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea,
-                                    new GenerationView(document, live->extra()));
+    QDockWidget* continuation =
+        add(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea, new GenerationView(document, live->extra()));
     m_jobsDock = add(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobs);
     QDockWidget* log = add(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
     m_window->tabifyDockWidget(evaluations, continuation);
     m_window->tabifyDockWidget(continuation, m_jobsDock);
     m_window->tabifyDockWidget(m_jobsDock, log);
-    for (QDockWidget* dock : {m_jobsDock, log, continuation}) // the status bar shows running jobs
+    m_exportDock = add(tr("Export"), "export", Qt::BottomDockWidgetArea, m_export);
+    m_window->tabifyDockWidget(log, m_exportDock);
+    // The height is known once the dock is laid out.
+    connect(m_exportDock, &QDockWidget::visibilityChanged, this, &Panels::makeRoomForExport, Qt::QueuedConnection);
+    for (QDockWidget* dock : {m_jobsDock, log, continuation, m_exportDock}) // the status bar shows running jobs
         dock->hide();
     connect(live->extra(), &ExtraEvaluation::changed, continuation,
             [this, continuation, document, live, isShown = false]() mutable {
@@ -257,6 +263,20 @@ void Panels::showMetrics() {
 
 void Panels::showJobs() {
     bringForward(m_jobsDock);
+}
+
+void Panels::showExport() {
+    bringForward(m_exportDock);
+    m_export->begin();
+}
+
+/// Gives the export panel enough height for the rows of its table, if it lies at the bottom.
+void Panels::makeRoomForExport() {
+    const bool isAtBottom =
+        !m_exportDock->isFloating() && m_window->dockWidgetArea(m_exportDock) == Qt::BottomDockWidgetArea;
+    const int wanted = std::min(m_exportDock->sizeHint().height(), m_window->height() * 2 / 5);
+    if (m_exportDock->isVisible() && isAtBottom && m_exportDock->height() < wanted)
+        m_window->resizeDocks({m_exportDock}, {wanted}, Qt::Vertical);
 }
 
 void Panels::setShown(bool shown) {

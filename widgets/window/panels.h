@@ -15,6 +15,7 @@ namespace secateur {
 
 class Document;
 class EvaluationsPanel;
+class ExportPanel;
 class JobRunner;
 class JobsPanel;
 class LiveEvaluation;
@@ -65,10 +66,12 @@ public:
     EvaluationsPanel* evaluations() const { return m_evaluations; }
     JobsPanel* jobs() const { return m_jobs; }
     LogPanel* log() const { return m_log; }
+    ExportPanel* exporting() const { return m_export; }
 
     // Each function shows a dock and raises it.
     void showMetrics();
     void showJobs();
+    void showExport();
     /// Shows or hides all docks. They are hidden while the welcome page is shown.
     void setShown(bool shown);
 
@@ -80,6 +83,7 @@ public:
 private:
     QDockWidget* add(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content);
     void arrange(QDockWidget* card, QDockWidget* inspector, QDockWidget* mask, QDockWidget* evaluations);
+    void makeRoomForExport();
     void tabifyBehind(QDockWidget* evaluations, Document* document, LiveEvaluation* live);
 
     QMainWindow* m_window;
@@ -92,8 +96,10 @@ private:
     JobsPanel* m_jobs;
     LogPanel* m_log;
     SweepPanel* m_sweep;
+    ExportPanel* m_export;
     QDockWidget* m_metricsDock = nullptr;
     QDockWidget* m_jobsDock = nullptr;
+    QDockWidget* m_exportDock = nullptr;
     QByteArray m_defaultLayout;
     QByteArray m_hiddenLayout; ///< the layout before the docks were hidden; empty while they are shown
 };

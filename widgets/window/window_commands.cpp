@@ -106,12 +106,7 @@ void WindowCommands::addFileMenu() {
                    [this] { m_parts.views->figureActions()->saveAs(FigureWidth::column); });
     addForDocument(menu, tr("Save figure, &page width…"), tr("Ctrl+Shift+G"),
                    [this] { m_parts.views->figureActions()->saveAs(FigureWidth::page); });
-    QAction* exporting =
-        add(menu, tr("&Export the masked model…"), tr("Ctrl+Shift+E"), [files] { files->exportModel(); });
-    const auto canExport = [this] { return m_parts.panels->mask()->exports()->button()->isEnabled(); };
-    m_enabled.emplace_back(exporting, canExport);
-    connect(m_parts.panels->mask()->exports(), &ExportBox::changed, exporting,
-            [exporting, canExport] { exporting->setEnabled(canExport()); });
+    addForDocument(menu, tr("&Export…"), tr("Ctrl+Shift+E"), [this] { m_parts.panels->showExport(); });
     menu->addSeparator();
     add(menu, tr("&Quit"), tr("Ctrl+Q"), [this] { m_parts.window->close(); });
 }
