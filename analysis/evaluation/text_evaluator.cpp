@@ -3,8 +3,8 @@
 #include "analysis/base/error.h"
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/masks/price.h"
-#include "analysis/running/runner.h"
 #include "analysis/running/run_speed.h"
+#include "analysis/running/runner.h"
 #include "analysis/running/stream_cache.h"
 
 #include <ATen/ATen.h>
@@ -24,7 +24,9 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::size_t mostRuns = 32;
 /// Maximum time of a batch of the dense model, as a share of groupSeconds. In the first group a batch runs twice: with
 /// the dense model and under the mask.
-constexpr double batchShare = 0.5;
+constexpr double batchShare = 0.25;
+/// Maximum time of the first group under a mask, as a share of groupSeconds, so that an edit has a figure soon.
+constexpr double firstGroupShare = 0.5;
 
 double secondsSince(SteadyClock::time_point begin) {
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
@@ -191,9 +193,11 @@ private:
         return sum;
     }
 
-    /// Index of the batch after the next group. A group has as many blocks as fit groupSeconds, but at least one. If
-    /// every group has to read the weights again, each group is twice as long as the previous one.
+    /// Index of the batch after the next group. A group has as many blocks as fit groupSeconds (the first: a share of
+    /// it), but at least one. If every group has to read the weights again, each group is twice as long as the previous
+    /// one.
     std::size_t groupEnd(const MaskRun& run, bool isResident) const {
+        const double most = (run.done == 0 ? firstGroupShare : 1) * m_groupSeconds;
         double sum = 0;
         std::size_t end = run.done;
         for (const std::size_t blockEnd : m_all.blockEnds) {
@@ -201,7 +205,7 @@ private:
                 continue;
             for (std::size_t batch = end; batch < blockEnd; ++batch)
                 sum += secondsWithDense(run, batch);
-            const bool isTimely = sum <= m_groupSeconds || (!isResident && blockEnd <= 2 * run.done);
+            const bool isTimely = sum <= most || (!isResident && blockEnd <= 2 * run.done);
             if (end > run.done && !isTimely)
                 break;
             end = blockEnd;

@@ -100,4 +100,5 @@ def main():
             print(f"{model.name:18} refused {line}")
 
 
-main()
+if __name__ == "__main__":
+    main()
