@@ -98,6 +98,7 @@ ExtraResultsBox::ExtraResultsBox(ExtraEvaluation* extra, QWidget* parent)
     , m_grid(new QGridLayout(this)) {
     m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setVerticalSpacing(0);
+    m_grid->setHorizontalSpacing(2);
     constexpr int names = 12; // "pooled distance" beside "20.0 % → 20.0 %" in a narrow panel
     constexpr int values = 13;
     m_grid->setColumnStretch(0, names);
