@@ -10,7 +10,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int deciMultiple = 32; ///< a block of quantised types
+constexpr int ggufMultiple = 32; ///< a block of quantised types
 constexpr int deciLmMultiple = 256;
 
 std::vector<int> keptOf(const std::vector<bool>& marks) {
@@ -151,6 +151,28 @@ ExportLayout emptyLayout(std::string_view id, const ModelSpec& source) {
     return layout;
 }
 
+/// The first layer with attention. @pre there is one
+const LayerSpec& fullLayer(const ModelSpec& spec) {
+    return *std::ranges::find(spec.layers, AttentionKind::full, &LayerSpec::attention);
+}
+
+/// Adds zero neurons to a layer, so that it has some, in whole blocks of quantised types.
+void padNeurons(ExportedLayer& units, LayerSpec& spec) {
+    spec.ffn = std::max(ggufMultiple, roundedUp(spec.ffn, ggufMultiple));
+    units.neurons.resize(static_cast<std::size_t>(spec.ffn), zeroUnit);
+}
+
+/// Gives a layer one head of zeros. @param full a layer with attention, whose heads have the same size
+void addZeroHead(ExportedLayer& units, LayerSpec& spec, const LayerSpec& full) {
+    units.heads = units.kvHeads = {zeroUnit};
+    spec.attention = AttentionKind::full;
+    spec.heads = spec.kvHeads = 1;
+    spec.headDim = full.headDim;
+    spec.rotary = full.rotary;
+    spec.scoreScale = full.scoreScale;
+    spec.normsHeads = full.normsHeads;
+}
+
 /// In transformers, a Llama model whose hidden size is not a multiple of its heads is a Mistral model.
 ExportLayout asTransformersReads(ExportLayout layout, std::string_view format) {
     if (layout.spec.layers.empty() || format == "gguf" || layout.spec.architecture != "llama")
@@ -210,15 +232,21 @@ ExportLayout deciLayout(const ModelSpec& source, const PruningMask& mask) {
         }
     for (std::size_t i = 0; i < layout.layers.size(); ++i) {
         LayerSpec& spec = layout.spec.layers[i];
-        if (i == 0 && spec.attention == AttentionKind::none) {
-            layout.layers[i].heads = layout.layers[i].kvHeads = {zeroUnit};
-            spec.attention = AttentionKind::full;
-            spec.heads = spec.kvHeads = 1;
-        }
-        // llama.cpp needs neurons in a layer with attention; whole blocks can be quantised.
-        const int width = std::max(deciMultiple, roundedUp(spec.ffn, deciMultiple));
-        layout.layers[i].neurons.resize(static_cast<std::size_t>(width), zeroUnit);
-        spec.ffn = width;
+        if (i == 0 && spec.attention == AttentionKind::none)
+            addZeroHead(layout.layers[i], spec, fullLayer(source));
+        padNeurons(layout.layers[i], spec); // llama.cpp needs neurons in a layer with attention
+    }
+    return layout;
+}
+
+ExportLayout openElmLayout(const ModelSpec& source, const PruningMask& mask) {
+    ExportLayout layout = raggedLayout(source, mask, "openelm");
+    layout.spec.architecture = "openelm";
+    for (std::size_t i = 0; i < layout.layers.size(); ++i) {
+        LayerSpec& spec = layout.spec.layers[i];
+        if (spec.attention == AttentionKind::none)
+            addZeroHead(layout.layers[i], spec, fullLayer(source));
+        padNeurons(layout.layers[i], spec);
     }
     return layout;
 }

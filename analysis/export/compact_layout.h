@@ -55,6 +55,9 @@ ExportLayout raggedLayout(const ModelSpec& source, const PruningMask& mask, std:
 /// and in the last layer. Layers without any sublayer are left out.
 ExportLayout deciLayout(const ModelSpec& source, const PruningMask& mask);
 
+/// For llama.cpp's architecture openelm: each layer has attention and an MLP, of zero units where the mask leaves none.
+ExportLayout openElmLayout(const ModelSpec& source, const PruningMask& mask);
+
 /// For DeciLM: all query heads in each layer with attention, MLP widths that are multiples of 256.
 ExportLayout deciLmLayout(const ModelSpec& source, const PruningMask& mask);
 

@@ -78,7 +78,15 @@ std::string contentsText(const ExportFacts& facts) {
                        types);
 }
 
-/// Length of the YAML metadata block at the beginning of a text, between two lines of dashes; 0 if there is none.
+/// The metadata block of an export's card: that of the source, or the licence alone.
+std::string metadataText(std::string_view sourceMetadata, std::string_view licence) {
+    if (!sourceMetadata.empty() || licence.empty())
+        return std::string(sourceMetadata);
+    return fmt::format("---\nlicense: {}\n---\n", shownText(licence));
+}
+
+} // namespace
+
 std::size_t metadataLength(std::string_view text) {
     constexpr std::string_view line = "---\n";
     if (!text.starts_with(line))
@@ -89,8 +97,6 @@ std::size_t metadataLength(std::string_view text) {
     const std::size_t behind = text.find('\n', end + 1);
     return behind == std::string_view::npos ? text.size() : behind + 1;
 }
-
-} // namespace
 
 std::string sentence(const LogitDifference& verified) {
     if (verified.tokens == 0)
@@ -152,13 +158,19 @@ LogitDifference compareLogits(const Model& first, const Plan& plan, const Model&
 
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
     const std::size_t metadata = metadataLength(sourceCard);
-    std::string card(sourceCard.substr(0, metadata));
+    std::string card = metadataText(sourceCard.substr(0, metadata), facts.licence);
     card += fmt::format("# {0}, pruned\n\n"
                         "An {2}{3} on {4}. {9}.\n\n"
                         "- form: {1}\n- source: {5}, {6}\n- fingerprint of the source: {7}\n- mask: {8}\n",
                         markdownLine(facts.source.name), facts.target, exportCardMark, facts.version, utcNow(),
                         facts.source.spec.architecture, facts.source.spec.structure(), facts.source.fingerprint,
                         markdownLine(facts.maskFile), contentsText(facts));
+    if (!facts.types.empty())
+        card += fmt::format("- types of the weights: {}\n", facts.types);
+    card += fmt::format("- licence of the source: {}\n",
+                        facts.licence.empty() ? "not stated" : markdownLine(facts.licence));
+    if (!facts.loading.empty())
+        card += fmt::format("\n## How to open it\n\n{}", facts.loading.substr(0, facts.loading.size() - 1));
     card += "\n## What was cut\n\n" + cutTable(facts.record.mask);
     card += "\n## How\n\n" + provenanceText(facts.record);
     card += "\n## Measured\n\n";

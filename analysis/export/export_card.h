@@ -50,7 +50,13 @@ struct ExportFacts {
     std::string_view version;          ///< version of Secateur
     /// A sentence, without its full stop, on the content of the files; empty for a masked export.
     std::string_view contents = {};
+    std::string_view types = {};   ///< types of the weights: "Q8_0", "as in the source"; empty = not stated
+    std::string_view licence = {}; ///< licence of the source; empty = it states none
+    std::string_view loading = {}; ///< code that opens the export in each program (loadingText()), in Markdown
 };
+
+/// Length of the YAML metadata block at the beginning of a model card, between two lines of dashes; 0 if there is none.
+std::size_t metadataLength(std::string_view card);
 
 /// The model card in Markdown.
 /// @param sourceCard card of the source. It follows the new card; its YAML metadata block stays at the beginning

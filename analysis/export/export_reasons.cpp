@@ -19,10 +19,11 @@ namespace secateur {
 
 namespace {
 
-bool isLlamaLike(const ModelSpec& spec) {
+/// Whether the blocks are those of Llama, apart from norms of heads and biases of queries, keys and values.
+bool hasLlamaBlocks(const ModelSpec& spec) {
     const auto plain = [](const LayerSpec& layer) {
-        return !layer.normsHeads && layer.window == 0 && layer.rotary.dims == layer.headDim && !layer.outputBias &&
-               !layer.gateBias && !layer.upBias && !layer.downBias;
+        return layer.window == 0 && layer.rotary.dims == layer.headDim && !layer.outputBias && !layer.gateBias &&
+               !layer.upBias && !layer.downBias;
     };
     return spec.family == Family::decoder && spec.norm == NormKind::rms && spec.normPlace == NormPlace::before &&
            spec.gatedMlp && spec.activation == Activation::silu && spec.positions == Positions::rotary &&
@@ -30,8 +31,14 @@ bool isLlamaLike(const ModelSpec& spec) {
            std::ranges::all_of(spec.layers, [&](const LayerSpec& layer) { return layer.heads == 0 || plain(layer); });
 }
 
+bool isLlamaLike(const ModelSpec& spec) {
+    return hasLlamaBlocks(spec) && std::ranges::all_of(spec.layers, [](const LayerSpec& layer) {
+               return layer.heads == 0 || !layer.normsHeads;
+           });
+}
+
 constexpr std::string_view llamaLike = "norms before its sublayers, a gated SiLU MLP and rotary positions over whole "
-                                       "heads, without windows, softcaps, head norms and MLP or output biases";
+                                       "heads, without windows, softcaps and MLP or output biases";
 
 void refuseZeroedBypass(const MaskedModel& model, Reasons& reasons) {
     model.refuse(
@@ -154,13 +161,22 @@ void refuseUnlike(Reasons& reasons, const ModelSpec& spec, std::string_view form
         reasons.emplace_back("layers of a GGUF that differ can only be exported as GGUF");
 }
 
-/// Adds a reason if the kept layers differ in shape.
-void refuseVaryingShapes(const MaskedModel& model, Reasons& reasons) {
-    model.refuseVarying(reasons, &CutLayer::heads,
+/// Adds a reason if the exported layers differ in shape.
+void refuseVaryingShapes(const MaskedModel& model, const ExportLayout& layout, Reasons& reasons) {
+    const auto sizeOf = [&layout](int LayerSpec::*size) {
+        return [&layout, size](const CutLayer& layer) {
+            const auto place = std::ranges::find(layout.layers, layer.index, &ExportedLayer::source);
+            return layout.spec.layers[static_cast<std::size_t>(place - layout.layers.begin())].*size;
+        };
+    };
+    const std::size_t before = reasons.size();
+    model.refuseVarying(reasons, sizeOf(&LayerSpec::heads),
                         "head counts vary between layers, but the configuration has one value for all");
-    model.refuseVarying(reasons, &CutLayer::kvHeads,
+    model.refuseVarying(reasons, sizeOf(&LayerSpec::kvHeads),
                         "KV head counts vary between layers, but the configuration has one value for all");
-    model.refuseVarying(reasons, &CutLayer::neurons, varyingWidths);
+    model.refuseVarying(reasons, sizeOf(&LayerSpec::ffn), varyingWidths);
+    if (reasons.size() > before)
+        model.refuseUnequalGroups(reasons);
 }
 
 void refuseBiases(const MaskedModel& model, const ModelSpec& spec, std::string_view format, Reasons& reasons) {
@@ -174,6 +190,16 @@ void refuseBiases(const MaskedModel& model, const ModelSpec& spec, std::string_v
             fmt::format("the compensation adds a bias to {}, but {} checkpoints of {} have none there",
                         attention ? "the output projection of attention" : "the down projection of the MLP", format,
                         spec.architecture));
+}
+
+/// Adds a reason if a compensation adds a bias anywhere.
+void refuseAllBiases(const MaskedModel& model, Reasons& reasons, std::string_view sentence) {
+    model.refuse(
+        reasons,
+        [](const CutLayer& layer) {
+            return addsBias(layer.spec, layer.mask, true) || addsBias(layer.spec, layer.mask, false);
+        },
+        sentence);
 }
 
 } // namespace
@@ -202,17 +228,15 @@ Reasons uniformReasons(const PruningMask& mask, const ModelSpec& spec) {
     model.refuse(
         reasons, [](const CutLayer& layer) { return layer.mask.block && (!layer.heads() || !layer.neurons()); },
         "no attention or no MLP would remain, but the model's own architecture requires both");
-    model.refuseUnequalGroups(reasons);
-    refuseVaryingShapes(model, reasons);
+    if (reasons.empty())
+        refuseVaryingShapes(model, raggedLayout(spec, mask, "native"), reasons);
     refuseMovedLayers(model, spec, reasons);
     return reasons;
 }
 
-int mostKeptHeads(const PruningMask& mask, const ModelSpec& spec) {
-    int most = 0;
-    for (int layer = 0; layer < spec.layerCount(); ++layer)
-        most = std::max(most, cutLayer(spec, mask, layer).heads());
-    return most;
+/// The number of heads of a layer in an export of the model's own architecture.
+int exportedHeads(const PruningMask& mask, const ModelSpec& spec) {
+    return raggedLayout(spec, mask, "native").spec.maxHeads();
 }
 
 } // namespace
@@ -221,7 +245,7 @@ Reasons ggufNativeReasons(const PruningMask& mask, const ModelSpec& spec, std::s
     Reasons reasons = uniformReasons(mask, spec);
     const MaskedModel model(mask, spec);
     refuseUnlike(reasons, spec, format, "gguf");
-    refuseGgufHeadCount(model, spec, mostKeptHeads(mask, spec), reasons);
+    refuseGgufHeadCount(model, spec, exportedHeads(mask, spec), reasons);
     refuseOtherWindows(model, spec, reasons);
     refuseBiases(model, spec, "gguf", reasons);
     return reasons;
@@ -229,8 +253,9 @@ Reasons ggufNativeReasons(const PruningMask& mask, const ModelSpec& spec, std::s
 
 Reasons ggufDeciReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
     if (!isLlamaLike(spec))
-        return {fmt::format("llama.cpp's architecture deci needs a Llama-like model ({}); {} is not", llamaLike,
-                            spec.architecture)};
+        return {fmt::format(
+            "llama.cpp's architecture deci needs a Llama-like model without norms of queries and keys ({}); {} is not",
+            llamaLike, spec.architecture)};
     const MaskedModel model(mask, spec);
     Reasons reasons;
     refuseUnlike(reasons, spec, format, "gguf");
@@ -245,10 +270,39 @@ Reasons ggufDeciReasons(const PruningMask& mask, const ModelSpec& spec, std::str
         reasons, [](const CutLayer& layer) { return layer.bypasses() && layer.hasAttention() && layer.spec.valueBias; },
         "queries and keys are bypassed, but the linear layer that replaces attention has no bias, and the values "
         "have one");
-    for (const bool attention : {true, false})
-        model.refuse(
-            reasons, [&](const CutLayer& layer) { return addsBias(layer.spec, layer.mask, attention); },
-            "the compensation adds a bias, but layers of deci have none there");
+    refuseAllBiases(model, reasons, "the compensation adds a bias, but layers of deci have none there");
+    return reasons;
+}
+
+namespace {
+
+/// Whether each layer is one of OpenELM: norms before the sublayers and of queries and keys, whole heads rotated
+/// without scaling by divisors, no biases, one head size.
+bool isOpenElmLike(const ModelSpec& spec) {
+    const auto first = std::ranges::find(spec.layers, AttentionKind::full, &LayerSpec::attention);
+    const auto fits = [&](const LayerSpec& layer) {
+        return layer.attention == AttentionKind::none ||
+               (layer.attention == AttentionKind::full && layer.normsHeads && layer.headDim == first->headDim &&
+                layer.rotary == first->rotary && !layer.queryBias && !layer.keyBias && !layer.valueBias);
+    };
+    return first != spec.layers.end() && hasLlamaBlocks(spec) && spec.tiedEmbeddings &&
+           first->rotary.scaling != RopeScaling::llama3 && first->rotary.scaling != RopeScaling::listed &&
+           std::ranges::all_of(spec.layers, fits);
+}
+
+} // namespace
+
+Reasons ggufOpenElmReasons(const PruningMask& mask, const ModelSpec& spec, std::string_view format) {
+    if (!isOpenElmLike(spec))
+        return {fmt::format("llama.cpp's architecture openelm needs norms of queries and keys, a tied LM head and {}; "
+                            "{} does not have all of this",
+                            llamaLike, spec.architecture)};
+    const MaskedModel model(mask, spec);
+    Reasons reasons;
+    refuseUnlike(reasons, spec, format, "gguf");
+    refuseEmpty(model, spec, reasons);
+    model.refuseBypass(reasons, "queries and keys are bypassed, which openelm does not support");
+    refuseAllBiases(model, reasons, "the compensation adds a bias, but layers of openelm have none there");
     return reasons;
 }
 
@@ -256,7 +310,7 @@ Reasons nativeReasons(const PruningMask& mask, const ModelSpec& spec, std::strin
     Reasons reasons = uniformReasons(mask, spec);
     refuseUnlike(reasons, spec, format, "safetensors");
     const MaskedModel model(mask, spec);
-    refuseHeadCount(model, spec, mostKeptHeads(mask, spec), reasons);
+    refuseHeadCount(model, spec, exportedHeads(mask, spec), reasons);
     refuseBiases(model, spec, "safetensors", reasons);
     return reasons;
 }
@@ -277,10 +331,7 @@ Reasons deciLmReasons(const PruningMask& mask, const ModelSpec& spec, std::strin
     model.refuseBypass(reasons, "queries and keys are bypassed, which DeciLM runtimes ignore");
     if (!spec.layers.empty() && spec.maxHeads() * spec.layers.front().headDim != spec.hidden)
         reasons.emplace_back("the heads together are not as wide as the residual stream, as those of DeciLM are");
-    for (const bool attention : {true, false})
-        model.refuse(
-            reasons, [&](const CutLayer& layer) { return addsBias(layer.spec, layer.mask, attention); },
-            "the compensation adds a bias, which DeciLM does not support");
+    refuseAllBiases(model, reasons, "the compensation adds a bias, which DeciLM does not support");
     return reasons;
 }
 
@@ -311,7 +362,8 @@ Reasons paddedReasons(const PruningMask& mask, const ModelSpec& spec, std::strin
     model.refuse(
         reasons,
         [](const CutLayer& layer) {
-            return layer.spec.attention == AttentionKind::linear || layer.spec.attention == AttentionKind::valueOnly;
+            const AttentionKind kind = layer.spec.attention;
+            return layer.hasAttention() && (kind == AttentionKind::linear || kind == AttentionKind::valueOnly);
         },
         "the attention has no queries and keys, so it cannot get heads of zeros");
     if (!reasons.empty())

@@ -4,10 +4,12 @@
 #include "analysis/base/progress.h"
 #include "analysis/export/compact_layout.h"
 #include "analysis/export/export_card.h"
+#include "analysis/export/loading_snippets.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/masks/protection.h"
 #include "analysis/model/model.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -107,23 +109,25 @@ using ExportReasons = Reasons(const PruningMask& mask, const ModelSpec& spec, st
 /// A row of the table of export targets (backends/export/export_targets.h).
 struct ExportTarget {
     std::string_view id;
-    std::string_view as;      ///< value of `export --as`, which several rows may share
-    std::string_view layout;  ///< value of `export --layout`, and ExportLayout::id
-    std::string_view name;    ///< "GGUF, unequal layers"
-    std::string_view summary; ///< description of the written files
-    std::string_view opensIn; ///< programs that open the written files
-    std::string_view format;  ///< id of the written files' format; empty = the source's
+    std::string_view as;             ///< value of `export --as`, which several rows may share
+    std::string_view layout;         ///< value of `export --layout`, and ExportLayout::id
+    std::string_view name;           ///< "GGUF, unequal layers"
+    std::string_view summary;        ///< description of the written files
+    std::string_view opensIn;        ///< programs that open the written files
+    std::string_view format;         ///< id of the written files' format; empty = the source's
+    std::array<Loader, 2> loaders{}; ///< programs for which the card has code; unused ones are Loader::none
     ExportReasons& reasons;
     std::optional<ExportWriter> writer = {}; ///< absent = not available yet
 };
 
-ExportReasons maskedReasons;     ///< for the source's own format: cut weights are 0, shapes are unchanged
-ExportReasons ggufNativeReasons; ///< for GGUF with the same numbers of heads and neurons in all layers
-ExportReasons ggufDeciReasons;   ///< for GGUF with numbers of heads and neurons per layer
-ExportReasons nativeReasons;     ///< for smaller tensors in the model's own architecture
-ExportReasons deciLmReasons;     ///< for DeciLM, whose layers may lack sublayers and differ in KV heads and width
-ExportReasons perLayerReasons;   ///< for Hugging Face with its own Python code
-ExportReasons paddedReasons;     ///< for layers that are padded with zeros to the widest layer
+ExportReasons maskedReasons;      ///< for the source's own format: cut weights are 0, shapes are unchanged
+ExportReasons ggufNativeReasons;  ///< for GGUF with the same numbers of heads and neurons in all layers
+ExportReasons ggufDeciReasons;    ///< for GGUF with numbers of heads and neurons per layer
+ExportReasons ggufOpenElmReasons; ///< for GGUF with numbers per layer, and norms of queries and keys
+ExportReasons nativeReasons;      ///< for smaller tensors in the model's own architecture
+ExportReasons deciLmReasons;      ///< for DeciLM, whose layers may lack sublayers and differ in KV heads and width
+ExportReasons perLayerReasons;    ///< for Hugging Face with its own Python code
+ExportReasons paddedReasons;      ///< for layers that are padded with zeros to the widest layer
 
 /// Checks that a target can hold a mask. @param table all targets; the hint of the error suggests one that can
 /// @throws Error with the first reason why the target cannot hold the mask, or if the target is not available yet

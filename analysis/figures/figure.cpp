@@ -2,6 +2,7 @@
 
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
+#include "analysis/metrics/request_title.h"
 
 #include <fmt/core.h>
 
@@ -97,9 +98,7 @@ std::vector<MetricResult> overLengths(const MetricResult& result) {
 
 std::string axisLabel(const MetricResult& result) {
     const MetricInfo& info = *result.request.info;
-    std::string label(info.title);
-    for (const auto& [name, value] : result.request.options)
-        label += value == "true" ? fmt::format(", {}", name) : fmt::format(", {}={}", name, value);
+    std::string label = titleOf(result.request);
     if (!info.unit.empty())
         label = fmt::format("{} ({})", label, info.unit);
     return result.label.empty() ? label : fmt::format("{}, {}", label, result.label);

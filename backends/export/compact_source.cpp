@@ -121,6 +121,12 @@ const StorageType& WrittenTypes::forMatrix(const TensorEntry* source, bool keeps
     return *m_format.named("F32");
 }
 
+std::string WrittenTypes::sentence() const {
+    if (m_wanted)
+        return fmt::format("{} for matrices{}", m_wanted->name, m_isLossy ? ", rounded from those of the source" : "");
+    return m_widened.empty() ? "as in the source" : fmt::format("as in the source, {} tensors F32", m_widened.size());
+}
+
 std::vector<std::string> WrittenTypes::warnings() const {
     std::vector<std::string> warnings;
     const auto others = [](std::size_t count) {

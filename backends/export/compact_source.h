@@ -66,6 +66,8 @@ public:
     const StorageType& choose(const std::vector<std::int64_t>& shape, const TensorEntry* source, bool keepsBlocks,
                               std::int64_t width);
     std::string wanted() const { return m_wanted ? std::string(m_wanted->name) : std::string(); }
+    /// "Q8_0 for matrices", "as in the source"
+    std::string sentence() const;
     bool isLossy() const { return m_isLossy; } ///< whether a matrix was given a smaller type than its own
     std::vector<std::string> warnings() const;
 

@@ -68,6 +68,12 @@ struct Piece {
     float filling = 0;             ///< the numbers of a vector that the source does not have
 };
 
+/// A weight, or a part of a fused tensor.
+struct Part {
+    Piece piece;
+    std::vector<std::int64_t> shape;
+};
+
 class Builder {
 public:
     Builder(const CheckpointDescription& source, const TensorSlots& slots, const PruningMask& mask,
@@ -228,17 +234,32 @@ private:
     }
 
     /// Appends a weight to its tensor, which other weights may share.
-    void write(const std::string& name, Piece piece, bool transposed, const std::vector<std::int64_t>& shape) {
-        TargetTensor part = shape.size() < 2                      ? vectorTensor(piece)
-                            : transposed || piece.slot.transposed ? turnedTensor(piece, transposed, shape)
-                                                                  : matrixTensor(piece, shape);
+    void write(const std::string& name, const Piece& piece, bool transposed, const std::vector<std::int64_t>& shape) {
+        const bool turns = shape.size() > 1 && (transposed || piece.slot.transposed);
+        TargetTensor part = shape.size() < 2 ? vectorTensor(piece)
+                            : turns          ? turnedTensor(piece, transposed, shape)
+                                             : matrixTensor(piece, shape);
         part.name = name;
         const auto known = std::ranges::find(m_tensors, name, &TargetTensor::name);
-        if (known == m_tensors.end()) {
+        if (shape.size() > 1 && !turns)
+            m_parts[name].push_back({piece, shape});
+        if (known == m_tensors.end())
             m_tensors.push_back(std::move(part));
-            return;
-        }
-        fuse(*known, std::move(part), transposed);
+        else if (known->type != part.type)
+            *known = widened(name);
+        else
+            fuse(*known, std::move(part), transposed);
+    }
+
+    /// A matrix of weights that are stored in different types.
+    TargetTensor widened(const std::string& name) const {
+        const std::vector<Part>& parts = m_parts.at(name);
+        const std::vector<std::int64_t>& first = parts.front().shape;
+        TargetTensor tensor{name, &m_target.type(first, nullptr, false, first.back()), first, {}};
+        tensor.shape.front() = 0;
+        for (const Part& part : parts)
+            fuse(tensor, matrixTensor(part.piece, part.shape, tensor.type), false);
+        return tensor;
     }
 
     TargetTensor vectorTensor(const Piece& piece) const {
@@ -259,9 +280,12 @@ private:
         return {{}, &type, {size}, selectedPieces(*piece.slot.entry, selection, type)};
     }
 
-    TargetTensor matrixTensor(const Piece& piece, const std::vector<std::int64_t>& shape) const {
-        if (!piece.slot.entry) {
-            const StorageType& type = m_target.type(shape, nullptr, false, shape.back());
+    /// @param wanted type of the tensor; null = the type that its source allows
+    TargetTensor matrixTensor(const Piece& piece, const std::vector<std::int64_t>& shape,
+                              const StorageType* wanted = nullptr) const {
+        const TensorEntry* entry = piece.slot.entry;
+        if (!entry) {
+            const StorageType& type = wanted ? *wanted : m_target.type(shape, nullptr, false, shape.back());
             const std::vector<std::byte> zeros(storedBytes(type, shape.front() * shape.back()));
             return {{}, &type, shape, {secateur::pieceOf(zeros)}};
         }
@@ -271,8 +295,8 @@ private:
         const Selection selection{
             .rows = std::move(rows), .columns = piece.columns, .columnFactors = piece.columnFactors};
         const StorageType& type =
-            m_target.type(shape, piece.slot.entry, keepsBlocks(*piece.slot.entry, selection), shape.back());
-        return {{}, &type, shape, selectedPieces(*piece.slot.entry, selection, type)};
+            wanted ? *wanted : m_target.type(shape, entry, keepsBlocks(*entry, selection), shape.back());
+        return {{}, &type, shape, selectedPieces(*entry, selection, type)};
     }
 
     /// A matrix that is stored as [in, out] in the source, the target, or both.
@@ -326,6 +350,7 @@ private:
     const ExportLayout& m_layout;
     const TensorConventions& m_target;
     std::vector<TargetTensor> m_tensors;
+    std::map<std::string, std::vector<Part>> m_parts; ///< of matrices, by the name of their tensor
 };
 
 } // namespace

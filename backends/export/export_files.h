@@ -36,6 +36,7 @@ struct ExportPlan {
     std::string verified = {}; ///< name of the file that is opened to verify a folder; empty = the folder itself
     std::vector<std::string> warnings = {};
     std::string contents = {}; ///< ExportFacts::contents
+    std::string types = {};    ///< ExportFacts::types
     double tolerance = 0;      ///< exportTolerance, or roundedTolerance if weights were rounded
 };
 

@@ -9,6 +9,7 @@
 #include "backends/export/gguf_description.h"
 #include "backends/export/gguf_file.h"
 #include "backends/export/gguf_tokenizer_metadata.h"
+#include "backends/export/source_licence.h"
 #include "backends/formats/gguf.h"
 
 #include <fmt/format.h>
@@ -58,7 +59,7 @@ Fields copiedFields(const GgufMetadata& metadata, const std::string& architectur
 /// Sets what the layout changes.
 void setShapes(Fields& fields, const ExportLayout& layout, const std::string& architecture) {
     const std::string prefix = architecture + ".";
-    const bool list = layout.id == "deci";
+    const bool list = layout.id == "deci" || layout.id == "openelm";
     const LayerSpec& first = layout.spec.layers.front();
     set(fields, fieldOf("general.architecture", architecture));
     set(fields, fieldOf(prefix + "block_count", static_cast<std::uint32_t>(layout.spec.layerCount())));
@@ -86,6 +87,8 @@ Fields madeFields(const ModelCard& card, const std::string& architecture, std::v
     Fields fields;
     for (const GgufField& field : ggufFieldsOf(card.spec, architecture, card.name))
         set(fields, field);
+    if (const std::string licence = licenceOf(card); !licence.empty())
+        set(fields, fieldOf("general.license", std::string_view(licence)));
     try {
         const GgufTokenizer tokenizer = ggufTokenizerOf(card.path, card.spec.vocab);
         for (const GgufField& field : tokenizer.fields)
@@ -98,20 +101,19 @@ Fields madeFields(const ModelCard& card, const std::string& architecture, std::v
     return fields;
 }
 
-/// How the tensors of a GGUF are named and stored: as in the source, or as llama.cpp does for the architecture.
-TensorConventions conventionsFor(const CompactSource& files, bool isGguf, const std::string& architecture) {
-    if (isGguf)
-        return {.pattern = [&files](WeightName weight) { return files.ownPattern(weight); },
-                .prefix = files.prefix(),
-                .pairsRotaryRows = files.description().pairsRotaryRows,
-                .addsOneToNorms = files.description().addsOneToNorms,
-                .type = {}};
-    const ArchitectureInfo& info = architectureOfGguf(architecture);
-    return {.pattern = [&spec = files.description().spec](WeightName weight) { return ggufPattern(spec, weight); },
-            .prefix = {},
-            .pairsRotaryRows = info.ggufPairsRotaryRows,
-            .addsOneToNorms = info.ggufAddsOneToNorms,
-            .type = {}};
+/// How the tensors of a GGUF are named and stored: as llama.cpp does for the architecture, with the names of the source
+/// if that is a GGUF whose tensors are the same.
+TensorConventions conventionsFor(const CompactSource& files, bool isGguf, const ExportLayout& layout) {
+    const ArchitectureInfo& info = architectureOfGguf(ggufNameOf(layout.spec));
+    TensorConventions conventions{
+        .pattern = [&spec = layout.spec](WeightName weight) { return ggufPattern(spec, weight); },
+        .prefix = {},
+        .pairsRotaryRows = info.ggufPairsRotaryRows,
+        .addsOneToNorms = info.ggufAddsOneToNorms,
+        .type = {}};
+    if (isGguf && layout.id != "openelm")
+        conventions.pattern = [&files](WeightName weight) { return files.ownPattern(weight); };
+    return conventions;
 }
 
 } // namespace
@@ -122,6 +124,10 @@ ExportLayout ggufNativeLayout(const ModelSpec& source, const PruningMask& mask, 
 
 ExportLayout ggufDeciLayout(const ModelSpec& source, const PruningMask& mask, std::string_view) {
     return deciLayout(source, mask);
+}
+
+ExportLayout ggufOpenElmLayout(const ModelSpec& source, const PruningMask& mask, std::string_view) {
+    return openElmLayout(source, mask);
 }
 
 std::vector<std::string_view> ggufTypeNames(std::string_view) {
@@ -136,7 +142,7 @@ std::unique_ptr<const PreparedExport> prepareGguf(const ExportTarget& target, co
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, source.card().format);
     const std::string architecture = ggufNameOf(layout.spec);
     WrittenTypes types(ggufTypes(), request.type);
-    TensorConventions conventions = conventionsFor(files, isGguf, architecture);
+    TensorConventions conventions = conventionsFor(files, isGguf, layout);
     conventions.type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); };
     std::vector<TargetTensor> tensors =
         compactTensors(files.description(), files.slots(), request.record.mask, layout, conventions);
@@ -154,6 +160,7 @@ std::unique_ptr<const PreparedExport> prepareGguf(const ExportTarget& target, co
                     .isOneGguf = true,
                     .warnings = warnings,
                     .contents = smallerContents,
+                    .types = types.sentence(),
                     .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
     return preparedExport(target, source, layout, request, std::move(plan));
 }

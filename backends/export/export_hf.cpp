@@ -126,6 +126,7 @@ std::unique_ptr<const PreparedExport> prepareHuggingFace(const ExportTarget& tar
                     .written = statedLayout(config, source, layout, request.record.mask, types.wanted()),
                     .warnings = types.warnings(),
                     .contents = smallerContents,
+                    .types = types.sentence(),
                     .tolerance = types.isLossy() ? roundedTolerance : exportTolerance};
     if (isGguf)
         addTokenizer(files.ggufMetadata(), plan);

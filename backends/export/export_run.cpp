@@ -9,6 +9,7 @@
 #include "backends/base/file_output.h"
 #include "backends/engine/open_model.h"
 #include "backends/export/companion_files.h"
+#include "backends/export/source_licence.h"
 #include "backends/session/compensation_link.h"
 #include "backends/session/mask_compensation.h"
 #include "backends/session/mask_json.h"
@@ -339,6 +340,12 @@ private:
     }
 
     std::string cardText(const std::string& maskFile, const std::string& sourceCard) const {
+        const std::string licence = licenceOf(m_card);
+        const std::string format = m_target.format.empty() ? m_card.format : std::string(m_target.format);
+        const std::string name = fs::path(m_request.path).filename().string();
+        std::string loading;
+        for (const Loader loader : m_target.loaders)
+            loading += loadingText(loader, m_card.spec, format, name);
         return exportCard({.source = m_card,
                            .record = m_request.record,
                            .target = m_target.name,
@@ -346,7 +353,10 @@ private:
                            .measured = m_request.measured,
                            .maskFile = maskFile,
                            .version = SECATEUR_VERSION,
-                           .contents = m_plan.contents},
+                           .contents = m_plan.contents,
+                           .types = m_plan.types,
+                           .licence = licence,
+                           .loading = loading},
                           sourceCard);
     }
 

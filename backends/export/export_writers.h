@@ -27,6 +27,7 @@ std::unique_ptr<const PreparedExport> prepareGguf(const ExportTarget& target, co
                                                   const ExportRequest& request);
 ExportLayout ggufNativeLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
 ExportLayout ggufDeciLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
+ExportLayout ggufOpenElmLayout(const ModelSpec& source, const PruningMask& mask, std::string_view format);
 std::vector<std::string_view> ggufTypeNames(std::string_view format);
 
 /// Writes a Hugging Face folder in which the tensors have the sizes of the layout, as safetensors.

@@ -18,7 +18,7 @@ float inFloat(double value) {
 }
 
 bool fusesProjections(const ModelSpec& spec) {
-    return spec.architecture == "gpt2" || spec.architecture == "phi";
+    return spec.architecture == "gpt2" || spec.architecture == "phi" || spec.architecture == "openelm";
 }
 
 bool isProjection(WeightName weight) {

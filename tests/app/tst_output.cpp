@@ -59,7 +59,7 @@ QByteArray runOnTerminal(const QStringList& arguments) {
         for (ssize_t count = 0; (count = ::read(terminal, block, sizeof block)) > 0;)
             received.append(block, static_cast<qsizetype>(count));
     };
-    while (!program.waitForFinished(20))
+    while (program.state() != QProcess::NotRunning && !program.waitForFinished(20)) // it may not have started
         read();
     read();
     ::close(terminal);

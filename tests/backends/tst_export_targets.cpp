@@ -145,7 +145,7 @@ private slots:
 
     void everyAvailableTargetReadsBackAsItSays() {
         std::set<std::string_view> written;
-        for (const char* source : {"gqa-f32", "gqa-f32-gguf", "mha-f32", "bert"}) {
+        for (const char* source : {"gqa-f32", "gqa-f32-gguf", "mha-f32", "qwen3", "bert"}) {
             const auto model = fixture(source);
             const std::string format = model->card().format;
             for (const ExportTarget& target : exportTargets()) {

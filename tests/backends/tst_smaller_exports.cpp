@@ -16,10 +16,17 @@
 
 #include <QtTest>
 
+#include <ATen/Parallel.h>
+
+#include <array>
+#include <csignal>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <random>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -67,6 +74,38 @@ PruningMask drawnMask(const ModelSpec& spec, unsigned seed) {
         }
     }
     return mask;
+}
+
+enum class Outcome { written, failed, crashed };
+
+/// Writes an export whatever its reasons are, in a process of its own, because the layout of a refused mask need not be
+/// valid.
+Outcome forcedExport(const Model& model, const ExportTarget& target, const ExportRequest& request) {
+    at::set_num_threads(1);
+    const pid_t child = fork();
+    if (child == 0) {
+        for (const int number : {SIGSEGV, SIGFPE, SIGABRT, SIGBUS})
+            std::signal(number, SIG_DFL);
+        std::freopen("/dev/null", "w", stderr);
+        alarm(60);
+        try {
+            target.writer->prepare(target, model, request)->write({});
+        } catch (const std::exception&) {
+            _exit(static_cast<int>(Outcome::failed));
+        }
+        _exit(static_cast<int>(Outcome::written));
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? static_cast<Outcome>(WEXITSTATUS(status)) : Outcome::crashed;
+}
+
+/// Whether a reason is about programs other than Secateur, which reads such an export, or says that it is of no use.
+bool isOfOtherPrograms(const ExportReason& reason) {
+    return std::ranges::any_of(std::array{"llama.cpp", "transformers", "own architecture requires both",
+                                          "written as ONNX", "Python classes", "nothing gets smaller",
+                                          "no attention and no MLP would remain"},
+                               [&](const char* part) { return reason.sentence.find(part) != std::string::npos; });
 }
 
 /// What the size of an export differs in from the written files.
@@ -135,6 +174,29 @@ private slots:
             }
         }
         qInfo("%d exports", written);
+    }
+
+    /// Exports that a target refuses fail when they are written all the same, unless only other programs refuse them.
+    void refusedExportsFail_data() { everyLayoutReadsBack_data(); }
+
+    void refusedExportsFail() {
+        QFETCH(QString, folder);
+        const auto model = fixture(folder);
+        for (unsigned seed = 0; seed < 12; ++seed) {
+            const PruningMask mask = drawnMask(model->spec(), seed);
+            for (const ExportTarget& target : exportTargets()) {
+                const auto reasons = target.reasons(mask, model->spec(), model->card().format);
+                if (reasons.empty())
+                    continue;
+                const Scratch scratch;
+                const Outcome outcome = forcedExport(*model, target, requestFor(target, *model, mask, scratch));
+                ++m_forced[static_cast<std::size_t>(outcome)];
+                QVERIFY2(outcome != Outcome::written || std::ranges::any_of(reasons, isOfOtherPrograms),
+                         qPrintable(QString("seed %1, %2 is written: %3")
+                                        .arg(seed)
+                                        .arg(target.id.data(), QString::fromStdString(reasons.front().sentence))));
+            }
+        }
     }
 
     void cutUnitsTakeNoRoom() {
@@ -243,6 +305,8 @@ private slots:
     }
 
     void cleanupTestCase() {
+        qInfo("refused exports that were forced: %d written, %d failed with an error, %d without a valid layout",
+              m_forced[0], m_forced[1], m_forced[2]);
         for (const auto& [id, most] : m_most)
             qInfo("%s: %d exports, largest difference of logits %.1e", id.c_str(), m_count[id], most);
     }
@@ -250,6 +314,7 @@ private slots:
 private:
     std::map<std::string, double> m_most;
     std::map<std::string, int> m_count;
+    std::array<int, 3> m_forced{}; ///< by Outcome
 };
 
 SECATEUR_SUITE(TestSmallerExports)

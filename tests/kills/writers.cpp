@@ -1,4 +1,4 @@
-#ifndef Q_MOC_RUN // moc cannot read ATen's headers
+#ifndef Q_MOC_RUN                       // moc cannot read ATen's headers
 #include "tests/support/zeroed_model.h" // before Qt
 
 #include "analysis/base/error.h"
@@ -11,6 +11,7 @@
 #include "backends/session/session_hdf5.h"
 #include "tests/support/evaluated_session.h"
 #include "tests/support/fixture.h"
+#include "tests/support/onnx_file.h"
 #endif
 
 #include "tests/kills/interposed_calls.h"
@@ -67,9 +68,38 @@ void writeSessionOf(const std::string& folder, int generation) {
         addToSession(session, folder + "/work.h5");
 }
 
-void writeExport(const QString& fixtureFolder, const std::string& path, int generation) {
-    const auto model = fixture(fixtureFolder);
-    exportModel(*model, exportTarget("masked"), {maskOf(model->spec(), generation), path, true});
+/// A mask that every target can hold: of the generation's number of neurons in each layer, or of one head.
+MaskRecord smallerMaskOf(const ModelSpec& spec, int generation, bool ofHeads) {
+    MaskRecord record = maskOf(spec, generation);
+    record.mask = PruningMask(spec);
+    for (int index = 0; index < spec.layerCount(); ++index) {
+        LayerMask layer = record.mask.layer(index);
+        if (!ofHeads)
+            std::fill_n(layer.neurons.begin(), generation + 1, false);
+        else if (index == 0)
+            layer.heads[static_cast<std::size_t>(generation)] = false;
+        record.mask.setLayer(index, layer);
+    }
+    return record;
+}
+
+/// A writer of one row of the table of export targets.
+Writer exportWriter(const std::string& id, const QString& source, const std::string& name) {
+    const ExportTarget& target = exportTarget(id);
+    const auto write = [&target, source, name](const std::string& folder, int generation) {
+        const auto model = fixture(source);
+        const ModelSpec& spec = model->spec();
+        const MaskRecord record = target.id == "masked" ? maskOf(spec, generation)
+                                                        : smallerMaskOf(spec, generation, target.id == "pruned_heads");
+        exportModel(*model, target, {record, folder + "/" + name, true});
+    };
+    const auto open = [&target, name](const std::string& folder) {
+        if (target.writer->isReadBack)
+            openModel(folder + "/" + name);
+        else
+            onnx::read(folder + "/" + name + "/model.onnx");
+    };
+    return {"export-" + id + (target.id == "masked" && name.ends_with(".gguf") ? "-gguf" : ""), 2, write, open};
 }
 
 Figure figureOf(int generation) {
@@ -149,16 +179,17 @@ const std::vector<Writer>& writers() {
              writeAside(path, "<svg>" + QByteArray(100'000, static_cast<char>('a' + generation)));
          },
          [](const std::string&) {}},
-        {"export-safetensors", 2,
-         [](const std::string& folder, int generation) {
-             writeExport("mqa-f32-sharded", folder + "/exported", generation);
-         },
-         [](const std::string& folder) { openModel(folder + "/exported"); }},
-        {"export-gguf", 2,
-         [](const std::string& folder, int generation) {
-             writeExport("gqa-f16-gguf", folder + "/exported.gguf", generation);
-         },
-         [](const std::string& folder) { openModel(folder + "/exported.gguf"); }},
+        exportWriter("masked", "mqa-f32-sharded", "exported"),
+        exportWriter("masked", "gqa-f16-gguf", "exported.gguf"),
+        exportWriter("gguf_native", "gqa-f16-gguf", "exported.gguf"),
+        exportWriter("gguf_deci", "gqa-f16-gguf", "exported.gguf"),
+        exportWriter("gguf_openelm", "qwen3", "exported.gguf"),
+        exportWriter("native", "mqa-f32-sharded", "exported"),
+        exportWriter("per_layer", "gqa-bf16", "exported"),
+        exportWriter("pruned_heads", "bert", "exported"),
+        exportWriter("decilm", "mha-f32", "exported"),
+        exportWriter("padded", "gqa-f16-gguf", "exported.gguf"),
+        exportWriter("onnx", "bert", "exported"),
     };
     return all;
 }

@@ -75,6 +75,7 @@ void TestDocument::openedModelIsMeasuredByItself() {
     const auto model = bench.services.addModel(bench.path("small.gguf"), 3);
     model->layersFree = 0;
     QVERIFY(!bench.document.isOpen());
+    QSignalSpy started(&bench.jobs, &JobRunner::started);
     bench.open(bench.path("small.gguf"));
     QVERIFY(bench.document.files()->isOpening());
     QVERIFY(bench.opened.wait());
@@ -89,6 +90,14 @@ void TestDocument::openedModelIsMeasuredByItself() {
         QVERIFY(std::isfinite(result->values(2, 0)));
     }
     QCOMPARE(bench.document.session().model.fingerprint, "sha256:fake");
+    bench.document.measurements()->measure(parseMetricRequests("gate_norm,gate_norm_head:fold_norm=true"));
+    bench.settle();
+    QStringList titles;
+    for (const QList<QVariant>& job : started)
+        titles << job.at(1).toString();
+    // Many metrics would leave no room for the progress.
+    QCOMPARE(titles, (QStringList{"Opening small.gguf", "Measuring 6 metrics",
+                                  "Measuring gate-norm, gate-norm per head, fold_norm"}));
     QVERIFY(!bench.document.isModified()); // results that are quickly measured again do not count as unsaved changes
     QVERIFY(bench.failed.isEmpty());
 }

@@ -317,6 +317,12 @@ void TestEvaluations::rowsAreRenamedWithTheirMasks() {
         return table->model()->index(row, EvaluationTable::nameColumn).data().toString();
     };
     QCOMPARE(name(1), QString("L1.H0"));
+    QVERIFY(table->isColumnHidden(EvaluationTable::speedColumn)); // until a speed is measured
+    const QString longName(200, 'n');
+    bench.document.masks()->renameMask(longName); // which is elided, so that the other columns stay in sight
+    QVERIFY(table->columnWidth(EvaluationTable::nameColumn) < 40 * table->fontMetrics().averageCharWidth());
+    const QModelIndex named = table->model()->index(1, EvaluationTable::nameColumn);
+    QVERIFY(named.data(Qt::ToolTipRole).toString().startsWith(longName));
     bench.document.masks()->renameMask("one");
     QCOMPARE(name(1), QString("one"));
     QVERIFY(table->model()->setData(table->model()->index(1, EvaluationTable::nameColumn), "two"));

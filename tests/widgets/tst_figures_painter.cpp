@@ -2,8 +2,8 @@
 #include "analysis/figures/figure.h"
 #include "tests/support/suite.h"
 #include "widgets/plot/figure_painter.h"
-#include "widgets/plot/plot_scale.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_scale.h"
 
 #include <QDir>
 #include <QFile>
@@ -13,6 +13,7 @@
 #include <QXmlStreamReader>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -288,6 +289,16 @@ private slots:
                 saveFigure(figure, file, FigureWidth::column);
                 QVERIFY2(contents(file) != before, qPrintable(file));
             }
+        for (Figure figure : {lines, bands}) { // within the axes, not only in the legend
+            figure.mask = PruningMask(spec);
+            const QImage whole = figureImage(figure, FigureWidth::column);
+            figure.mask = mask;
+            const QImage cut = figureImage(figure, FigureWidth::column);
+            int inAxes = 0;
+            for (int x = whole.width() / 4; x < whole.width(); ++x)
+                inAxes += cut.pixel(x, whole.height() / 2) != whole.pixel(x, whole.height() / 2) ? 1 : 0;
+            QVERIFY2(inAxes > 10, qPrintable(QString::number(inAxes)));
+        }
         // The dark and light lines of the hatching, which fill the second head of KV group 1 in layer 1 and all of
         // layer 2.
         Figure map = heatMap(4, 4);
@@ -303,6 +314,25 @@ private slots:
                     changed |= QRect(x, y, 1, 1);
         QVERIFY2(changed.width() > plain.width() / 3 && changed.height() < plain.height() / 2,
                  qPrintable(QString("%1 x %2").arg(changed.width()).arg(changed.height())));
+    }
+
+    void pointsOnTheAxisAreWhole() {
+        Figure figure;
+        figure.kind = FigureKind::scatter;
+        figure.x.range = AxisRange{0, 3};
+        FigureSeries points;
+        points.label = "points";
+        points.positions = {1, 2};
+        points.values = {0, 0.3};
+        figure.series = {points};
+        const QImage image = figureImage(figure, FigureWidth::column);
+        std::array<int, 2> pixels{}; // of the lower and of the upper point
+        for (int y = 0; y < image.height(); ++y)
+            for (int x = 0; x < image.width(); ++x)
+                if ((image.pixel(x, y) | 0xff000000U) == lineColours()[0].rgb())
+                    ++pixels[y < image.height() / 2 ? 1 : 0];
+        QVERIFY2(pixels[0] > 20 && std::abs(pixels[0] - pixels[1]) < pixels[1] / 8,
+                 qPrintable(QString("%1 %2").arg(pixels[0]).arg(pixels[1])));
     }
 
     void savedMapsHaveTheMeansOfTheirRows() {

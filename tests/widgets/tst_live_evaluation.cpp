@@ -3,8 +3,8 @@
 #include <ATen/ATen.h>
 
 #include "analysis/running/runner.h"
-#include "backends/session/mask_json.h"
 #include "backends/engine/open_model.h"
+#include "backends/session/mask_json.h"
 #include "tests/support/drawn_text.h"
 #include "tests/support/expected.h"
 #endif
@@ -49,7 +49,9 @@ struct Bench {
     static Services services(std::size_t count) {
         Services services;
         services.isSession = [](const std::string&) { return false; };
-        services.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
+        services.openModel = [](const std::string& path, const Progress& progress) {
+            return openModel(path, progress);
+        };
         services.availableMemory = [] { return std::int64_t{1} << 32; };
         services.maskDigest = maskDigest;
         services.readText = [count](const Model& model, const TextRequest& request, const Progress&) {
@@ -257,7 +259,8 @@ void TestLiveEvaluation::editsArePredictedOnceATextWasScored() {
     QVERIFY(!bench.live.shown()); // the mask is predicted, but not measured yet
     const Prediction before = prediction.shown().value();
     QVERIFY(before.low < before.nats && before.nats < before.high);
-    QVERIFY(shown().contains(" to ") && shown().endsWith(")"));
+    QVERIFY(shown().contains("\u00a0to\u00a0") && shown().endsWith(")"));
+    QVERIFY(!shown().section('(', 1).contains(' ')); // the interval stays on one line
     QTRY_COMPARE(bench.live.state(), State::complete);
     const Prediction after = prediction.shown().value();
     const double measured = bench.live.shown()->difference.nats;

@@ -6,6 +6,7 @@
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
+#include "widgets/document/mask_editor.h"
 #include "widgets/document/selection.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/layers/layers_plot.h"
@@ -130,6 +131,14 @@ private slots:
         bench.view.figureActions()->copyCsv();
         QVERIFY(QApplication::clipboard()->text().startsWith("layer,min,p1,p10,p25,median"));
         QCOMPARE(QApplication::clipboard()->text().count('\n'), 7);
+    }
+
+    void savedFiguresHaveTheCutsOnScreen() {
+        Bench bench;
+        bench.open(session(6, 50));
+        QVERIFY(!bench.view.currentFigure().mask);
+        bench.document.masks()->setMlpCut({2}, true);
+        QVERIFY(bench.view.currentFigure().mask && !bench.view.currentFigure().mask->layer(2).mlp);
     }
 
     void layersAppearAsTheyAreMeasured() {

@@ -130,9 +130,12 @@ void TestReopenedSession::fill(Program& program, const Scratch& folder) {
     task.path = folder.write("words.jsonl", questions());
     task.limit = 9;
     choice.extra.tasks = {task};
-    choice.extra.speed = SpeedRequest{3, 4, 1, 3};
     program.live.choose(choice);
     program.window.open(writeModel(folder));
+    QTRY_VERIFY(program.isMeasured());
+    choice = program.live.choice();
+    choice.extra.speed = SpeedRequest{3, 4, 1, 3}; // chosen later than the others
+    program.live.choose(choice);
     QTRY_VERIFY(program.isMeasured());
 
     MeasureChoice measuring;

@@ -25,6 +25,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace secateur {
@@ -39,10 +40,12 @@ QString stringOf(std::string_view text) {
 
 /// Summary, budget and options of a strategy.
 QString tipOf(const StrategyInfo& info) {
-    QStringList lines{stringOf(info.summary), SweepPanel::tr("Budget: %1").arg(stringOf(info.budget)),
-                      SweepPanel::tr("Options: key=value, separated by colons. Several variants: separated by semicolons.")};
+    QStringList lines{
+        stringOf(info.summary), SweepPanel::tr("Budget: %1").arg(stringOf(info.budget)),
+        SweepPanel::tr("Options: key=value, separated by colons. Several variants: separated by semicolons.")};
     for (const OptionInfo& option : allOptions(info))
-        lines << QString("%1=%2: %3").arg(stringOf(option.name), stringOf(option.defaultValue), stringOf(option.meaning));
+        lines
+            << QString("%1=%2: %3").arg(stringOf(option.name), stringOf(option.defaultValue), stringOf(option.meaning));
     return "<p>" + lines.join("</p><p>") + "</p>"; // as rich text, so that long lines are broken
 }
 
@@ -59,6 +62,8 @@ QSpinBox* tokenBox(const QString& name) {
     box->setSingleStep(1024);
     box->setGroupSeparatorShown(true);
     box->setSuffix(SweepPanel::tr(" tokens"));
+    const int buttons = 2 * box->fontMetrics().averageCharWidth() + box->fontMetrics().height();
+    box->setMinimumWidth(box->fontMetrics().horizontalAdvance(SweepPanel::tr("8,192 tokens")) + buttons);
     box->setAccessibleName(name);
     box->findChild<QLineEdit*>()->setAccessibleName(name);
     return box;
@@ -164,8 +169,8 @@ void SweepPanel::buildTexts(QVBoxLayout& column) {
     m_addTask->setToolTip(tr("Add a task file"));
     m_removeTask->setText(QStringLiteral("−"));
     m_removeTask->setToolTip(tr("Remove the selected task"));
-    for (QComboBox* combo : {m_text, m_score})
-        combo->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
+    for (QWidget* field : std::array<QWidget*, 4>{m_text, m_score, m_repetitions, m_stability})
+        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
     const auto add = [&](const QString& title, TextCombo* combo, QSpinBox* tokens) {
         auto* row = new QHBoxLayout;
         row->addWidget(new QLabel(title), 1);
@@ -236,10 +241,12 @@ void SweepPanel::setSetup(const SweepSetup& setup) {
             QTreeWidgetItem* item = found.front();
             const bool isFurther = item->checkState(strategyColumn) == Qt::Checked;
             item->setCheckState(strategyColumn, Qt::Checked);
-            item->setText(optionColumn, (isFurther ? item->text(optionColumn) + "; " : QString()) + text.section(':', 1));
+            item->setText(optionColumn,
+                          (isFurther ? item->text(optionColumn) + "; " : QString()) + text.section(':', 1));
         }
     }
     m_budgets->setText(QString::fromStdString(setup.budgets));
+    m_budgets->setCursorPosition(0); // a narrow field shows the beginning
     m_repetitions->setValue(setup.repetitions);
     m_stability->setValue(setup.stabilityParts);
     m_text->setPath(QString::fromStdString(setup.text));
@@ -287,21 +294,20 @@ void SweepPanel::refresh() {
     m_run->setText(isRunning ? tr("&Pause sweep") : tr("&Run sweep"));
     m_run->setToolTip(isRunning ? tr("Points so far are kept; the sweep can go on later") : QString());
     m_run->setEnabled(isRunning || isReady);
-    for (QWidget* field : {static_cast<QWidget*>(m_strategies), static_cast<QWidget*>(m_budgets),
-                           static_cast<QWidget*>(m_repetitions), static_cast<QWidget*>(m_stability),
-                           static_cast<QWidget*>(m_text),
-                           static_cast<QWidget*>(m_tokens), static_cast<QWidget*>(m_score),
-                           static_cast<QWidget*>(m_scoreTokens), static_cast<QWidget*>(m_tasks),
-                           static_cast<QWidget*>(m_addTask), static_cast<QWidget*>(m_removeTask)})
+    for (QWidget* field :
+         {static_cast<QWidget*>(m_strategies), static_cast<QWidget*>(m_budgets), static_cast<QWidget*>(m_repetitions),
+          static_cast<QWidget*>(m_stability), static_cast<QWidget*>(m_text), static_cast<QWidget*>(m_tokens),
+          static_cast<QWidget*>(m_score), static_cast<QWidget*>(m_scoreTokens), static_cast<QWidget*>(m_tasks),
+          static_cast<QWidget*>(m_addTask), static_cast<QWidget*>(m_removeTask)})
         field->setEnabled(!isRunning);
     m_progress->setEnabled(isRunning);
     if (isRunning)
         return;
     m_progress->setValue(0);
-    m_state->setText(!m_document->isOpen()    ? tr("No model is open.")
-                     : !m_document->model()   ? tr("The checkpoint was not found.")
+    m_state->setText(!m_document->isOpen()        ? tr("No model is open.")
+                     : !m_document->model()       ? tr("The checkpoint was not found.")
                      : setup().strategies.empty() ? tr("Choose strategies and budgets.")
-                                              : tr("Computing the cost…"));
+                                                  : tr("Computing the cost…"));
     if (isReady)
         m_forecast->start();
 }

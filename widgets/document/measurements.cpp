@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/metrics/measure.h"
+#include "analysis/metrics/request_title.h"
 #include "analysis/session/result_key.h"
 #include "analysis/session/session.h"
 #include "widgets/document/document.h"
@@ -29,11 +30,15 @@ Matrix emptyValues(const MetricRequest& request, const ModelSpec& spec) {
     return Matrix(spec.layers.size(), columnsFor(request.info->scope, spec));
 }
 
+/// Names few metrics by their titles, and counts many: their names would leave no room for the progress.
 std::string jobTitle(const std::vector<MetricRequest>& requests) {
-    std::vector<std::string> ids;
+    constexpr std::size_t mostNamed = 2;
+    if (requests.size() > mostNamed)
+        return "Measuring " + counted(requests.size(), "metric");
+    std::vector<std::string> titles;
     for (const MetricRequest& request : requests)
-        ids.push_back(request.resultId());
-    return "Measuring " + join(ids, ", ");
+        titles.push_back(titleOf(request));
+    return "Measuring " + join(titles, ", ");
 }
 
 } // namespace

@@ -98,8 +98,8 @@ ExtraResultsBox::ExtraResultsBox(ExtraEvaluation* extra, QWidget* parent)
     , m_grid(new QGridLayout(this)) {
     m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setVerticalSpacing(0);
-    constexpr int names = 2;
-    constexpr int values = 3;
+    constexpr int names = 12; // "pooled distance" beside "20.0 % → 20.0 %" in a narrow panel
+    constexpr int values = 13;
     m_grid->setColumnStretch(0, names);
     m_grid->setColumnStretch(1, values);
     connect(extra, &ExtraEvaluation::changed, this, &ExtraResultsBox::refresh);
@@ -172,7 +172,7 @@ void ExtraResultsBox::fillPooled(const Row& row, const PooledEvaluation& pooled)
 void ExtraResultsBox::fillTask(const Row& row, const TaskEvaluation& task) const {
     const std::string id(taskFormat(task.formatId).metric);
     const TaskMetric& metric = task.run.scores.metric(id);
-    row.details->setText(tr("%1, %2 questions").arg(effectText(id)).arg(task.run.scores.count));
+    row.details->setText(tr("%1 (n = %2)").arg(effectText(id)).arg(task.run.scores.count));
     if (!task.reference) {
         row.value->setText(metricText(metric));
         row.difference->setText(isShare(id) ? "± " + effectText(shownShare(metric.standardError)) : QString());
@@ -342,7 +342,7 @@ QString EffectBox::encoderText() const {
     const ExtraChoice& chosen = m_live->extra()->choice();
     if (!chosen.tasks.empty())
         return {};
-    return chosen.pooled ? tr("An encoder has no loss: its pooled outputs are compared with the dense model's.")
+    return chosen.pooled ? tr("Encoder: no loss. Pooled outputs are compared.")
                          : tr("A classifier's accuracy needs a task: choose one in “More measurements…”.");
 }
 

@@ -239,6 +239,10 @@ bool EvaluationTable::hasPooled() const {
     return std::ranges::any_of(all, [](const Evaluation& one) { return one.pooled.has_value(); });
 }
 
+bool EvaluationTable::hasSpeed() const {
+    return std::ranges::any_of(m_rows, [](const Row& row) { return row.evaluation.latency.has_value(); });
+}
+
 std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) const {
     const Evaluation& evaluation = row.evaluation;
     std::vector<Cell> cells(m_columns.size());
@@ -267,7 +271,7 @@ std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) cons
     cells[8] = {whenShown(evaluation.created), cellText(evaluation.created)};
     if (const auto& latency = evaluation.latency) {
         const double speed = latency->tokensPerSecond(latency->run);
-        cells[9] = {cellText(shownNumber(speed)), speed};
+        cells[speedColumn] = {cellText(shownNumber(speed)), speed};
     }
     for (std::size_t i = 0; i < m_tasks.size(); ++i) {
         const TaskEvaluation* task = taskOf(evaluation, m_tasks[i]);
@@ -310,9 +314,9 @@ QVariant EvaluationTable::data(const QModelIndex& index, int role) const {
     }
 }
 
-/// The cuts of the mask, and the warnings of the evaluation.
+/// The name, which may be elided, the cuts of the mask, and the warnings of the evaluation.
 QString EvaluationTable::nameHint(const Row& row) {
-    QStringList lines;
+    QStringList lines{row.cells[nameColumn].text};
     if (row.price)
         lines << cutSummary(*row.price);
     for (const std::string& warning : row.evaluation.warnings)

@@ -34,6 +34,11 @@ public:
 
     /// The column with the names of the masks.
     static constexpr int nameColumn = 1;
+    /// The column with the generation's speed.
+    static constexpr int speedColumn = 9;
+
+    /// Whether any evaluation has a speed.
+    bool hasSpeed() const;
 
     const Evaluation& evaluation(int row) const;
     /// Index of the row's evaluation in the session.

@@ -202,8 +202,19 @@ void EvaluationsPanel::refresh() {
     m_actions->setEnabled(hasRows);
     if (!hasRows)
         return followRow();
-    m_table->resizeColumnsToContents();
+    fitColumns();
     m_drawing->start();
+}
+
+/// As wide as their contents. Names longer than usual are elided, and a speed that nobody has measured is hidden, so
+/// that the other columns stay in sight.
+void EvaluationsPanel::fitColumns() {
+    constexpr int mostCharacters = 28;
+    m_table->resizeColumnsToContents();
+    const int most = mostCharacters * m_table->fontMetrics().averageCharWidth();
+    m_table->setColumnWidth(EvaluationTable::nameColumn,
+                            std::min(m_table->columnWidth(EvaluationTable::nameColumn), most));
+    m_table->setColumnHidden(EvaluationTable::speedColumn, !m_model->hasSpeed());
 }
 
 void EvaluationsPanel::drawScatter() {

@@ -67,6 +67,7 @@ private:
     void showChoice();
     void choose();
     void refresh();
+    void fitColumns();
     void drawScatter();
     /// Highlights the scatter point of the current row.
     void followRow();
@@ -92,7 +93,7 @@ private:
     FigureActions* m_actions;
     QToolButton* m_extra = nullptr;
     std::vector<Evaluation> m_removed; ///< rows that were removed last
-    QTimer* m_drawing; ///< collects several changes into one drawing
+    QTimer* m_drawing;                 ///< collects several changes into one drawing
 };
 
 } // namespace secateur

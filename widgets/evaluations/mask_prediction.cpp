@@ -123,9 +123,12 @@ QString number(double value) {
     return QString::fromStdString(shownNumber(value, predictionDigits));
 }
 
+/// In a narrow panel the interval is a line of its own, which is not broken.
 QString sentence(const Prediction& prediction) {
-    return PredictionBox::tr("%1%2 nats/token (90 %: %3 to %4)")
-        .arg(prediction.nats > 0 ? "+" : "", number(prediction.nats), number(prediction.low), number(prediction.high));
+    QString interval = PredictionBox::tr("(90 %: %1 to %2)").arg(number(prediction.low), number(prediction.high));
+    interval.replace(' ', QChar::Nbsp);
+    return PredictionBox::tr("%1%2 nats/token %3")
+        .arg(prediction.nats > 0 ? "+" : "", number(prediction.nats), interval);
 }
 
 } // namespace
@@ -219,7 +222,7 @@ PriceBox::PriceBox(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
     , m_cuts(new StillLabel(2))
-    , m_notes(new StillLabel) {
+    , m_notes(new StillLabel(2)) {
     auto* grid = new QGridLayout(this);
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setVerticalSpacing(2);
@@ -276,9 +279,10 @@ void PriceBox::refresh() {
     QStringList notes;
     for (const HalfCutGroup& group : price.halfCutGroups)
         notes << shown(sentence(group, prices->spec(), mask));
+    const QString stay =
+        notes.size() == 1 ? tr("%1 stays (shared with uncut heads)") : tr("%1 stay (shared with uncut heads)");
     m_notes->setText(notes.isEmpty() ? QString()
-                                     : tr("%1 stay (shared with uncut heads)")
-                                           .arg(shown(counted(static_cast<std::uint64_t>(notes.size()), "KV head"))));
+                                     : stay.arg(shown(counted(static_cast<std::uint64_t>(notes.size()), "KV head"))));
     m_notes->setToolTip(notes.join('\n'));
 }
 

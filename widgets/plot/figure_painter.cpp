@@ -256,7 +256,21 @@ void raiseLabel(QCPAxis& axis, QCPLayoutGrid& row, const PlotTheme& theme) {
     axis.setLabel({});
 }
 
+/// The range of the values, with room below the lowest point: a point on the axis would be half hidden.
+AxisRange rangeAroundPoints(const Figure& figure) {
+    AxisRange range = fittingRange(figure.series, false, figure.y.logarithmic);
+    const AxisRange points = pointRange(figure.series, &FigureSeries::values, figure.y.logarithmic);
+    const double room = 0.12 * (range.upper - points.lower); // a point's radius in a low plot
+    range.lower = std::min(range.lower, figure.y.logarithmic ? points.lower : points.lower - room);
+    return range;
+}
+
 void paintScatter(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+    if (!figure.y.range) {
+        Figure ranged = figure;
+        ranged.y.range = rangeAroundPoints(figure);
+        return paintScatter(plot, layout, ranged, theme);
+    }
     const QCPAxisRect* rect = addScatterAxes(layout, 1, figure, theme);
     for (std::size_t i = 0; i < figure.series.size(); ++i)
         addPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), figure.series[i], i, theme);

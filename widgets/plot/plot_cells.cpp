@@ -221,6 +221,7 @@ private:
         QPainterPath path;
         path.addPolygon(QPolygonF({left, right, tip, left}));
         painter.fillPath(path, QColor(colour));
+        painter.strokePath(path, outlinePen(theme)); // the colour may be nearly that of the background
     }
 
     QCPAxisRect* m_rect;

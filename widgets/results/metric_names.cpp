@@ -1,5 +1,6 @@
 #include "widgets/results/metric_names.h"
 
+#include "analysis/metrics/request_title.h"
 #include "analysis/metrics/usual_request.h"
 #include "widgets/document/document.h"
 #include "widgets/document/measurements.h"
@@ -15,10 +16,7 @@ QString toQString(std::string_view text) {
 }
 
 QString metricTitle(const MetricRequest& request) {
-    QString title = toQString(request.info->title);
-    for (const auto& [name, value] : request.options)
-        title += ", " + toQString(name) + (value == "true" ? QString() : '=' + toQString(value));
-    return title;
+    return QString::fromStdString(titleOf(request));
 }
 
 QStringList classNames(const MetricInfo& metric) {

@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include <span>
+#include <utility>
 
 namespace secateur {
 
@@ -102,8 +103,13 @@ void addRow(QTreeWidgetItem* group, const QString& keys, const QString& meaning)
     row->setSizeHint(0, {width, rowHeight(sheet)});
 }
 
-QString withoutMnemonic(QString text) {
-    return text.remove('&').remove(QStringLiteral("…"));
+/// What an action does in general: "Undo", although its text names the step.
+QString meaningOf(const QAction& action) {
+    for (const auto& [standard, meaning] : {std::pair{QKeySequence::Undo, ShortcutSheet::tr("Undo")},
+                                            std::pair{QKeySequence::Redo, ShortcutSheet::tr("Redo")}})
+        if (action.shortcuts().contains(QKeySequence(standard)))
+            return meaning;
+    return action.text().remove('&').remove(QStringLiteral("…"));
 }
 
 } // namespace
@@ -130,7 +136,7 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
         for (const QKeySequence& sequence : action->shortcuts())
             keys << sequence.toString(QKeySequence::NativeText);
         if (!keys.isEmpty())
-            addRow(everywhere, keys.join(QStringLiteral(", ")), withoutMnemonic(action->text()));
+            addRow(everywhere, keys.join(QStringLiteral(", ")), meaningOf(*action));
     }
     const auto addGroup = [&](const QString& title, std::span<const ViewKey> keys) {
         auto* group = new QTreeWidgetItem(sheet, {title});
