@@ -192,8 +192,8 @@ ExportProgress::ExportProgress(Document* document, JobRunner* jobs, QWidget* par
     grid->addWidget(m_bar, 0, 0);
     grid->addWidget(m_cancel, 0, 1);
     grid->addWidget(m_step, 1, 0, 1, 2);
-    grid->addWidget(m_result, 2, 0, 1, 2);
-    grid->addWidget(m_showFolder, 3, 1);
+    grid->addWidget(m_result, 2, 0);
+    grid->addWidget(m_showFolder, 2, 1, Qt::AlignTop);
     for (QWidget* widget : std::initializer_list<QWidget*>{m_bar, m_cancel, m_step, m_result, m_showFolder})
         widget->hide();
     connect(m_cancel, &QPushButton::clicked, this, [this] { m_jobs->cancel(m_job); });

@@ -10,10 +10,12 @@
 #include "widgets/export/export_table.h"
 #include "widgets/export/legal_box.h"
 
+#include <QEvent>
 #include <QLabel>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStyle>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -22,6 +24,8 @@
 namespace secateur {
 
 namespace {
+
+constexpr int tablePercent = 58; ///< of the panel's width
 
 QString panelText(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
@@ -66,9 +70,9 @@ ExportPanel::ExportPanel(Document* document, JobRunner* jobs, Selection* selecti
     m_parts->addWidget(m_table);
     m_parts->addWidget(buildDetails());
     m_parts->setChildrenCollapsible(false);
-    m_parts->setStretchFactor(0, 1);
-    m_parts->setStretchFactor(1, 1);
-    m_parts->setSizes({11, 9});
+    m_parts->setStretchFactor(0, tablePercent);
+    m_parts->setStretchFactor(1, 100 - tablePercent);
+    connect(m_parts, &QSplitter::splitterMoved, this, [this] { m_isDividedByUser = true; });
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(m_parts);
@@ -80,8 +84,7 @@ ExportPanel::ExportPanel(Document* document, JobRunner* jobs, Selection* selecti
     connect(m_form, &ExportForm::exportWanted, this, &ExportPanel::startExport);
     connect(m_progress, &ExportProgress::runningChanged, this, [this] {
         refresh();
-        layout()->activate();
-        m_details->ensureWidgetVisible(m_progress);
+        QTimer::singleShot(0, this, [this] { m_details->ensureWidgetVisible(m_progress, 0, 0); }); // once laid out
     });
     connect(document, &Document::opened, this, [this] {
         m_form->suggestPath();
@@ -125,9 +128,15 @@ void ExportPanel::begin() {
     m_table->setFocus();
 }
 
+QSize ExportPanel::sizeHint() const {
+    constexpr int lines = 15;
+    return QWidget::sizeHint().expandedTo({0, fontMetrics().height() * lines});
+}
+
 void ExportPanel::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
     m_sizes->setWatched(true);
+    refresh();
 }
 
 void ExportPanel::hideEvent(QHideEvent* event) {
@@ -136,10 +145,22 @@ void ExportPanel::hideEvent(QHideEvent* event) {
     m_legal->endPreview();
 }
 
+void ExportPanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() != QEvent::PaletteChange)
+        return;
+    m_reasons->clear(); // its links keep their colour otherwise
+    showReasons();
+}
+
 void ExportPanel::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     const bool isNarrow = width() < fontMetrics().averageCharWidth() * 100;
+    if (m_isDividedByUser && isNarrow == (m_parts->orientation() == Qt::Vertical))
+        return;
     m_parts->setOrientation(isNarrow ? Qt::Vertical : Qt::Horizontal);
+    const int length = isNarrow ? height() : width();
+    m_parts->setSizes({length * tablePercent / 100, length * (100 - tablePercent) / 100});
 }
 
 void ExportPanel::choose() {
@@ -150,6 +171,8 @@ void ExportPanel::choose() {
 }
 
 void ExportPanel::refresh() {
+    if (!isVisible())
+        return;
     const bool isOpen = m_document->isOpen();
     const ExportSizes::Row* row = isOpen ? rowOf(*m_sizes, m_table->current()) : nullptr;
     m_title->setText(row      ? tr("%1: %2").arg(panelText(row->target->name), panelText(row->target->summary))

@@ -31,6 +31,8 @@ public:
     /// Selects the target that can hold the mask, and gives the table the keyboard.
     void begin();
 
+    QSize sizeHint() const override;
+
 signals:
     /// See ExportForm::browseWanted().
     void browseWanted(const QString& suggestion, bool isOneFile);
@@ -39,6 +41,7 @@ protected:
     void showEvent(QShowEvent* event) override;
     void hideEvent(QHideEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
 private:
     QWidget* buildDetails();
@@ -62,6 +65,7 @@ private:
     LegalBox* m_legal;
     ExportForm* m_form;
     ExportProgress* m_progress;
+    bool m_isDividedByUser = false; ///< whether the user moved the border between table and details
 };
 
 } // namespace secateur

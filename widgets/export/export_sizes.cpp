@@ -46,10 +46,12 @@ ExportSizes::ExportSizes(Document* document, JobRunner* jobs, QObject* parent)
 
 void ExportSizes::setWatched(bool watched) {
     m_watched = watched;
-    if (watched)
-        m_pause.start();
-    else
+    if (!watched)
         cancel();
+    else if (m_isStale)
+        restart();
+    else
+        m_pause.start();
 }
 
 void ExportSizes::recompute(const ExportTarget* target) {
@@ -66,8 +68,9 @@ void ExportSizes::recompute(const ExportTarget* target) {
 
 void ExportSizes::restart() {
     cancel();
+    m_isStale = !m_watched;
     m_rows.clear();
-    if (m_document->isOpen())
+    if (m_watched && m_document->isOpen())
         for (const ExportTarget& target : m_document->services().exportTargets)
             m_rows.push_back({&target, target.reasons(m_document->masks()->mask(), m_document->spec(),
                                                       m_document->session().model.format)});

@@ -32,13 +32,13 @@ public:
 
     ExportSizes(Document* document, JobRunner* jobs, QObject* parent = nullptr);
 
-    /// A row for each export target; empty while nothing is open.
+    /// A row for each export target; empty while nothing is open or nobody looks.
     const std::vector<Row>& rows() const { return m_rows; }
     /// The size of the source's weight files in bytes; empty = not known.
     std::optional<std::int64_t> sourceBytes() const { return m_sourceBytes; }
     /// Whether a size is missing that will be computed.
     bool isComputing() const { return m_job != 0 || m_pause.isActive(); }
-    /// Whether anybody looks at the sizes. They are computed only then. The reasons are always known.
+    /// Whether anybody looks at the rows. They are made only then.
     void setWatched(bool watched);
     /// Computes the size of one target again, after its type was changed.
     void recompute(const ExportTarget* target);
@@ -61,6 +61,7 @@ private:
     JobRunner::Id m_job = 0;
     const ExportTarget* m_running = nullptr; ///< the target of the job
     bool m_watched = false;
+    bool m_isStale = false; ///< whether the rows are missing, because nobody looked when the mask changed
 };
 
 } // namespace secateur

@@ -44,8 +44,8 @@ ExportTable::ExportTable(Document* document, ExportSizes* sizes, QWidget* parent
     , m_document(document)
     , m_sizes(sizes) {
     setAccessibleName(tr("Export targets"));
-    setHeaderLabels({tr("Target"), tr("Holds the mask"), tr("Type"), tr("Weight files"), tr("KV cache per token"),
-                     tr("Parameters"), tr("Opens in")});
+    setHeaderLabels({tr("Target"), tr("Fits"), tr("Type"), tr("Weight files"), tr("KV cache/token"), tr("Parameters"),
+                     tr("Opens in")});
     headerItem()->setToolTip(fitsColumn,
                              tr("Whether the target can hold the current mask; the reasons are beside the table"));
     headerItem()->setToolTip(typeColumn, tr("Stored type of the matrices"));
@@ -146,9 +146,8 @@ void ExportTable::refresh() {
         for (int column = 0; column < columns; ++column)
             item->setForeground(column, colour);
         const bool isKnown = row.canHold() && row.size;
-        const QString missing = !row.canHold()          ? QString()
-                                : row.problem.isEmpty() ? QStringLiteral("…")
-                                                        : QStringLiteral("–");
+        const bool willBeKnown = row.problem.isEmpty() && m_document->model();
+        const QString missing = !row.canHold() ? QString() : willBeKnown ? QStringLiteral("…") : QStringLiteral("–");
         for (const int column : {bytesColumn, cacheColumn, parametersColumn}) {
             item->setText(column, missing);
             item->setToolTip(column, row.problem);

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int effectLines = 3;
 
-QString headCount(std::size_t count) {
-    return QString::fromStdString(counted(count, "head"));
+QString counting(std::size_t count, const char* thing) {
+    return QString::fromStdString(counted(count, thing));
 }
 
 /// Whether some of the reasons are not among others.
@@ -110,11 +110,12 @@ void LegalBox::refresh() {
 QString LegalBox::effectText(const LegalMask& legal) const {
     QStringList sentences;
     if (!legal.cut.empty() && !legal.kept.empty())
-        sentences << tr("Cuts %1 more and restores %2.").arg(headCount(legal.cut.size()), headCount(legal.kept.size()));
+        sentences << tr("Cuts %1 and restores %2.")
+                         .arg(counting(legal.cut.size(), "more head"), counting(legal.kept.size(), "head"));
     else if (!legal.cut.empty())
-        sentences << tr("Cuts %1 more.").arg(headCount(legal.cut.size()));
+        sentences << tr("Cuts %1.").arg(counting(legal.cut.size(), "more head"));
     else if (!legal.kept.empty())
-        sentences << tr("Restores %1.").arg(headCount(legal.kept.size()));
+        sentences << tr("Restores %1.").arg(counting(legal.kept.size(), "head"));
     if (!legal.restoredLayers.empty()) {
         QStringList layers;
         for (const int layer : legal.restoredLayers)

@@ -137,7 +137,8 @@ void MainWindow::connectDocument(JobRunner* jobs) {
     });
     connect(jobs, &JobRunner::cancelled, this, &MainWindow::showCentre);
     connect(m_document->maskJobs(), &MaskJobs::exported, this, [this](const QString& sentence) {
-        m_messages->say(MessageBar::Kind::notice, sentence);
+        if (!m_panels->exporting()->isVisible()) // the panel says it too
+            m_messages->say(MessageBar::Kind::notice, sentence);
         m_panels->log()->add("info", sentence);
     });
     connect(m_document->masks(), &MaskEditor::refused, this,
