@@ -3,7 +3,8 @@
     gguf_export_judge.py secateur-cli MODEL... [--masks N] [--seed N]
 
 MODEL is the Hugging Face folder of a decoder. For random masks, each GGUF layout that can hold the mask is exported.
-llama.cpp (llama-cpp-python) runs it on drawn tokens and continues them greedily by 50 tokens. Prints the largest
+llama.cpp (llama-cpp-python) runs it on drawn tokens and continues them greedily by 50 tokens, or to the end
+of the context. Prints the largest
 difference of the logits relative to the largest logit, and the number of equal texts.
 """
 
@@ -26,22 +27,22 @@ PROMPT = 12
 GREEDY = 50
 
 
-def expected(folder, ids):
+def expected(folder, ids, steps):
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     with torch.no_grad():
         logits = model(torch.tensor([ids])).logits[0].numpy()
-    options = {"max_new_tokens": GREEDY, "do_sample": False, "pad_token_id": 0, "eos_token_id": -1,
+    options = {"max_new_tokens": steps, "do_sample": False, "pad_token_id": 0, "eos_token_id": -1,
                "attention_mask": torch.ones(1, len(ids))}  # else tokens equal to the padding are not attended to
     return logits, model.generate(torch.tensor([ids]), **options)[0, len(ids):].tolist()
 
 
-def found(path, ids):
+def found(path, ids, steps):
     model = llama_cpp.Llama(str(path), n_ctx=128, logits_all=True, verbose=False, n_threads=1,
                             type_k=llama_cpp.GGML_TYPE_F32, type_v=llama_cpp.GGML_TYPE_F32)
     model.eval(ids)
     logits = np.array(model.scores[:len(ids)])
     text = []
-    for _ in range(GREEDY):
+    for _ in range(steps):
         text.append(int(np.argmax(model.scores[model.n_tokens - 1])))
         model.eval(text[-1:])
     return logits, text
@@ -67,16 +68,17 @@ def main():
             export = [arguments.cli, "export", model, "--mask", mask, "--force", "--json", "--as"]
             if run(*export, "masked", "--out", folder / "masked").returncode != 0:
                 continue
-            vocabulary = transformers.AutoConfig.from_pretrained(folder / "masked").get_text_config().vocab_size
-            ids = [rng.randrange(vocabulary) for _ in range(PROMPT)]
-            logits, text = expected(folder / "masked", ids)
+            config = transformers.AutoConfig.from_pretrained(folder / "masked").get_text_config()
+            ids = [rng.randrange(config.vocab_size) for _ in range(PROMPT)]
+            steps = min(GREEDY, config.max_position_embeddings - PROMPT)
+            logits, text = expected(folder / "masked", ids, steps)
             for layout in LAYOUTS:
                 result = run(*export, "gguf", "--layout", layout, "--type", "F32", "--out", folder / "out.gguf")
                 if result.returncode != 0:
                     refused.add(f"{layout}: {' '.join((result.stdout + result.stderr).split())[:300]}")
                     continue
                 try:
-                    own, continued = found(folder / "out.gguf", ids)
+                    own, continued = found(folder / "out.gguf", ids, steps)
                 except Exception as error:  # every failure of llama.cpp is a result
                     failed.add(f"{layout}: {type(error).__name__}: {str(error)[:200]}")
                     continue
