@@ -30,7 +30,8 @@ def expected(folder, ids):
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     with torch.no_grad():
         logits = model(torch.tensor([ids])).logits[0].numpy()
-    options = {"max_new_tokens": GREEDY, "do_sample": False, "pad_token_id": 0, "eos_token_id": -1}
+    options = {"max_new_tokens": GREEDY, "do_sample": False, "pad_token_id": 0, "eos_token_id": -1,
+               "attention_mask": torch.ones(1, len(ids))}  # else tokens equal to the padding are not attended to
     return logits, model.generate(torch.tensor([ids]), **options)[0, len(ids):].tolist()
 
 

@@ -108,8 +108,10 @@ std::string MaskJobs::exportType(const ExportTarget* target) const {
 
 bool MaskJobs::isOneFile(const ExportTarget& target) const {
     static const QRegularExpression part("-\\d{5}-of-\\d{5}\\.gguf$");
-    const QString source = QString::fromStdString(m_document->session().model.path);
-    return target.format == "gguf" || (target.format.empty() && source.endsWith(".gguf") && !source.contains(part));
+    const ModelCard& source = m_document->session().model;
+    const bool isSplit = QString::fromStdString(source.path).contains(part);
+    const std::string_view format = target.format.empty() ? std::string_view(source.format) : target.format;
+    return format == "gguf" && !(target.format.empty() && isSplit);
 }
 
 QString MaskJobs::exportName() const {
