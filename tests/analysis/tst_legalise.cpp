@@ -248,7 +248,11 @@ private slots:
         const auto neuron = [](LayerMask& layer) { layer.neurons[3] = false; };
         const auto block = [](LayerMask& layer) { layer.block = false; };
         QCOMPARE(reasons("gguf_deci", cut(spec, 1, oneHead), spec), "");
-        QVERIFY(reasons("gguf_native", cut(spec, 1, oneHead), spec).contains("KV groups"));
+        // A head of zeros takes the place of the cut one, so that all layers keep the same shape.
+        QCOMPARE(reasons("gguf_native", cut(spec, 1, oneHead), spec), "");
+        PruningMask unequal = cut(spec, 1, oneHead);
+        unequal.setLayer(0, cut(spec, 0, oneOfEach).layer(0));
+        QVERIFY(reasons("gguf_native", unequal, spec).contains("KV groups"));
         QVERIFY(reasons("gguf_native", cut(spec, 1, oneOfEach), spec).contains("head counts vary"));
         QVERIFY(reasons("native", cut(spec, 1, oneOfEach), spec).contains("head counts vary"));
         QVERIFY(reasons("native", cut(spec, 1, neuron), spec).contains("MLP widths vary"));
@@ -270,13 +274,19 @@ private slots:
     void reasonsNameTheirUnits() {
         ModelSpec spec = oneLayer(4, 2);
         spec.layers.resize(3, spec.layers.front());
-        const PruningMask unequal = cut(spec, 1, [](LayerMask& layer) { layer.heads[0] = false; });
-        const Reasons groups = exportTarget("native").reasons(unequal, spec, "safetensors");
-        QCOMPARE(groups.size(), std::size_t{2}); // the groups, and head counts that vary
-        QCOMPARE(groups[0].layers, std::vector<int>{1});
-        QCOMPARE(headsOf(groups[0], spec), (std::vector<HeadId>{{1, 0}}));
-        QCOMPARE(groups[1].layers, std::vector<int>{1});
-        QCOMPARE(headsOf(groups[1], spec), (std::vector<HeadId>{{1, 0}, {1, 1}, {1, 2}, {1, 3}}));
+        PruningMask unequal = cut(spec, 1, [](LayerMask& layer) { layer.heads[0] = false; });
+        for (const int index : {0, 2})
+            unequal.setLayer(index, cut(spec, index, [](LayerMask& layer) {
+                                        layer.heads[0] = layer.heads[2] = false;
+                                    }).layer(index));
+        const Reasons counts = exportTarget("native").reasons(unequal, spec, "safetensors");
+        QCOMPARE(counts.size(), std::size_t{2}); // head counts that vary, and the groups
+        QVERIFY(counts[0].sentence.starts_with("head counts vary"));
+        QCOMPARE(counts[0].layers, std::vector<int>{1});
+        QCOMPARE(headsOf(counts[0], spec), (std::vector<HeadId>{{1, 0}, {1, 1}, {1, 2}, {1, 3}}));
+        QVERIFY(counts[1].sentence.starts_with("layer 1: KV groups"));
+        QCOMPARE(counts[1].layers, std::vector<int>{1});
+        QCOMPARE(headsOf(counts[1], spec), (std::vector<HeadId>{{1, 0}}));
         PruningMask bypassed(spec);
         for (const int index : {0, 2}) {
             LayerMask layer = bypassed.layer(index);
