@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +29,9 @@ struct ExportRequest {
     bool mayReplace = false;                ///< whether files of an earlier export may be replaced
     std::vector<std::string> measured = {}; ///< sentences about the quality of the masked model, for the card
     std::string type = {};                  ///< type of the written matrices ("F16", "Q8_0"); empty = the stored type
+    /// Evaluates the reopened export before it takes its name, and returns sentences for the card. Empty = it is only
+    /// verified. Not called for formats that are not read back.
+    std::function<std::vector<std::string>(const Model& exported, const Progress& progress)> evaluate = {};
 };
 
 struct ExportedFile {
@@ -42,9 +46,10 @@ struct ExportResult {
     std::vector<ExportedFile> files;
     std::string maskPath; ///< of the mask beside the checkpoint
     std::string maskDigest;
-    LogitDifference verified;         ///< difference between the source under the mask and the reopened export
-    double tolerance = 0;             ///< largest difference that was allowed, relative to the largest logit
-    std::vector<std::string> leftOut; ///< names of files in the source's folder that were not copied
+    std::vector<std::string> measured; ///< results of ExportRequest::evaluate
+    LogitDifference verified;          ///< difference between the source under the mask and the reopened export
+    double tolerance = 0;              ///< largest difference that was allowed, relative to the largest logit
+    std::vector<std::string> leftOut;  ///< names of files in the source's folder that were not copied
     std::vector<std::string> warnings;
     double writeSeconds = 0;
     double verifySeconds = 0;

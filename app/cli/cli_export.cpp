@@ -1,7 +1,9 @@
 #include "app/cli/cli_common.h"
 
 #include "analysis/base/text.h"
+#include "analysis/evaluation/perplexity.h"
 #include "analysis/export/export_target.h"
+#include "app/cli/evaluate_text.h"
 #include "app/cli/output.h"
 #include "app/cli/table.h"
 #include "backends/export/export_targets.h"
@@ -9,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +26,8 @@ struct ExportArguments {
     std::string target;
     std::string layout = "auto";
     std::string legalise; ///< empty = no
+    std::string text;     ///< on which the export is evaluated; empty = it is not
+    std::int64_t mostTokens = 8192;
     std::string protect = "none";
     ExportRequest request;
 };
@@ -33,6 +38,8 @@ void printExport(const ExportResult& result) {
         rows.push_back({file.path, grouped(static_cast<std::uint64_t>(file.bytes))});
     print(Table({{"file"}, {"bytes", Align::right}}, rows));
     print("{}\n", sentence(result.verified));
+    for (const std::string& line : result.measured)
+        print("{}\n", line);
     if (!result.leftOut.empty())
         print("left out: {}\n", join(result.leftOut, ", "));
     printNotes(result.warnings);
@@ -55,6 +62,30 @@ void legaliseRecord(MaskRecord& record, const ModelSpec& spec, const ExportArgum
     record.mask = std::move(legal.mask);
 }
 
+/// A function that scores the text under the mask and by an export.
+auto evaluationOf(const std::shared_ptr<const Model>& model, const ExportArguments& arguments,
+                  std::vector<std::string>& warnings, const Progress& progress) {
+    TextOptions options;
+    options.path = arguments.text;
+    options.rules.mostTokens = arguments.mostTokens;
+    ReadyModel ready{model, nullptr, {}, {}};
+    auto text = std::make_shared<const EvaluationText>(readText(ready, options, progress));
+    warnings.insert(warnings.end(), ready.warnings.begin(), ready.warnings.end());
+    return [model, text, mask = arguments.request.record.mask](const Model& exported, const Progress& part) {
+        const auto scored = [&](const Model& own, const PruningMask& cuts, const Progress& share) {
+            return perplexity(own, *own.runner().plan(cuts, ComputeType::float32), text->scored, 4096, share);
+        };
+        const Perplexity masked = scored(*model, mask, part.part(0, 0.5));
+        const Perplexity found = scored(exported, PruningMask(exported.spec()), part.part(0.5, 1));
+        return std::vector{fmt::format(
+            "Perplexity: {} of the masked model, {} of the export, on {} tokens of {} ({}, windows of {}, BOS {}, "
+            "float32)",
+            significant(masked.perplexity(), 6), significant(found.perplexity(), 6),
+            grouped(static_cast<std::uint64_t>(found.tokens)), std::filesystem::path(text->source).filename().string(),
+            name(found.rules.protocol), found.rules.window, name(found.rules.bos.value()))};
+    };
+}
+
 void exportVerb(ExportArguments arguments, const Console& console) {
     checkTargetNames(exportTargets(), arguments.target, arguments.layout);
     const Progress progress = console.progress();
@@ -66,6 +97,8 @@ void exportVerb(ExportArguments arguments, const Console& console) {
         legaliseRecord(record, model->spec(), arguments, warnings);
     const ExportTarget& target = chosenTarget(exportTargets(), arguments.target, arguments.layout, record.mask,
                                               model->spec(), model->card().format);
+    if (!arguments.text.empty())
+        arguments.request.evaluate = evaluationOf(model, arguments, warnings, progress.part(0, 0));
     ExportResult result = exportModel(*model, target, arguments.request, progress);
     result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
     addOverwrittenFiles(*model, result.warnings);
@@ -108,6 +141,11 @@ void addExport(CLI::App& program, Console& console) {
     verb->add_option("--protect", arguments->protect,
                      "Units that --legalise does not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
         ->capture_default_str();
+    verb->add_option("--text", arguments->text,
+                     "Text on which the masked model and the export are evaluated, for the output and the card")
+        ->option_text("FILE|DIR");
+    verb->add_option("--max-tokens", arguments->mostTokens, "Maximum number of tokens of the text [8192]")
+        ->needs("--text");
     verb->add_option("--out", arguments->request.path,
                      "Path to write: a .gguf file for a GGUF in one piece, else a folder")
         ->option_text("PATH")

@@ -285,13 +285,15 @@ private:
                         m_request.path);
         const auto plan = model->runner().plan(m_request.record.mask, ComputeType::float32);
         const auto dense = exported->runner().plan(PruningMask(exported->spec()), ComputeType::float32);
-        m_result.verified =
-            compareLogits(*model, *plan, *exported, *dense, sourceLayers(), probeTokens(model->spec()), progress);
+        m_result.verified = compareLogits(*model, *plan, *exported, *dense, sourceLayers(), probeTokens(model->spec()),
+                                          m_request.evaluate ? progress.part(0, 0.5) : progress);
         m_result.verifySeconds = secondsSince(begin);
         if (m_plan.tolerance > exportTolerance)
             checkRounded(updateDifference(*model, *plan, *exported, *dense, sourceLayers()));
         else
             checkEqual();
+        if (m_request.evaluate)
+            m_result.measured = m_request.evaluate(*exported, progress.part(0.5, 1));
         progress.report(1, "exported");
     }
 
@@ -314,11 +316,11 @@ private:
                                     "largest number; nothing was written",
                                     significant(difference)),
                         m_request.path, "Choose a type with more bits");
-        m_result.warnings.push_back(fmt::format(
-            "the weights were rounded to another type: logits differ from the masked "
-            "model's by up to {} of {}, the updates of single layers by up to {} %. "
-            "Evaluate the export for its loss",
-            significant(m_result.verified.most), significant(m_result.verified.scale), significant(100 * difference)));
+        m_result.warnings.push_back(
+            fmt::format("the weights were rounded to another type: logits differ from the masked "
+                        "model's by up to {} of {}, the updates of single layers by up to {} %{}",
+                        significant(m_result.verified.most), significant(m_result.verified.scale),
+                        significant(100 * difference), m_request.evaluate ? "" : ". Evaluate the export for its loss"));
     }
 
     /// The source's layer for each layer of the export.
@@ -340,6 +342,8 @@ private:
     }
 
     std::string cardText(const std::string& maskFile, const std::string& sourceCard) const {
+        std::vector<std::string> measured = m_request.measured;
+        measured.insert(measured.end(), m_result.measured.begin(), m_result.measured.end());
         const std::string licence = licenceOf(m_card);
         const std::string format = m_target.format.empty() ? m_card.format : std::string(m_target.format);
         const std::string name = fs::path(m_request.path).filename().string();
@@ -350,7 +354,7 @@ private:
                            .record = m_request.record,
                            .target = m_target.name,
                            .verified = m_result.verified,
-                           .measured = m_request.measured,
+                           .measured = measured,
                            .maskFile = maskFile,
                            .version = SECATEUR_VERSION,
                            .contents = m_plan.contents,

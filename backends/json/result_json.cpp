@@ -351,6 +351,7 @@ std::string exportJson(const ExportResult& result) {
                                {"files", std::move(files)},
                                {"verified", result.verified.tokens > 0 ? verified : OrderedJson()},
                                {"mask", {{"path", result.maskPath}, {"digest", result.maskDigest}}},
+                               {"measured", result.measured},
                                {"left_out", result.leftOut},
                                {"write_seconds", result.writeSeconds},
                                {"verify_seconds", result.verifySeconds},

@@ -262,6 +262,32 @@ private slots:
         QVERIFY(again->spec().layers.front() == gguf->spec().layers.front());
     }
 
+    void theCardSaysWhatWasMeasuredAndHowToOpenIt() {
+        const auto model = fixture("gqa-f32-gguf");
+        PruningMask mask(model->spec());
+        LayerMask layer = mask.layer(1);
+        layer.heads[0] = false;
+        mask.setLayer(1, layer);
+        const ExportTarget& target = exportTarget("gguf_deci");
+        const Scratch scratch;
+        ExportRequest request = requestFor(target, *model, mask, scratch);
+        request.evaluate = [&](const Model& exported, const Progress&) {
+            return std::vector<std::string>{"has " + std::to_string(exported.spec().layerCount()) + " layers"};
+        };
+        const ExportResult result = exportModel(*model, target, request);
+        QCOMPARE(result.measured.size(), 1U);
+        const QByteArray card = contents(scratch.path("out.md"));
+        for (const char* part : {"print(Llama(\"out.gguf\")", "licence of the source: not stated",
+                                 "types of the weights: as in the source"})
+            QVERIFY2(card.contains(part), part);
+        QVERIFY(card.contains(QByteArray::fromStdString("- " + result.measured.front())));
+        const Scratch other;
+        request.path = other.path("out.gguf").toStdString();
+        request.evaluate = [](const Model&, const Progress&) -> std::vector<std::string> { throw Error("is empty"); };
+        QVERIFY_THROWS_EXCEPTION(Error, exportModel(*model, target, request));
+        QVERIFY(!QFileInfo::exists(other.path("out.gguf")) && !QFileInfo::exists(other.path("out.md")));
+    }
+
     void anotherTypeIsSaid() {
         const auto model = fixture("gqa-f32-gguf");
         PruningMask mask(model->spec());
