@@ -276,7 +276,9 @@ private slots:
         };
         const ExportResult result = exportModel(*model, target, request);
         QCOMPARE(result.measured.size(), 1U);
-        const QByteArray card = contents(scratch.path("out.md"));
+        QFile file(scratch.path("out.md"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray card = file.readAll();
         for (const char* part : {"print(Llama(\"out.gguf\")", "licence of the source: not stated",
                                  "types of the weights: as in the source"})
             QVERIFY2(card.contains(part), part);
