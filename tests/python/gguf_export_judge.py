@@ -9,6 +9,7 @@ difference of the logits relative to the largest logit, and the number of equal 
 """
 
 import argparse
+import json
 import pathlib
 import random
 import shutil
@@ -25,6 +26,16 @@ from smaller_export_judge import drawn_mask, run
 LAYOUTS = ["native", "deci", "openelm"]
 PROMPT = 12
 GREEDY = 50
+
+
+def uniform_mask(cli, model, rng, path):
+    """A mask of as many neurons in each layer, which every architecture can hold."""
+    card = json.loads(run(cli, "inspect", model, "--json").stdout)
+    count = rng.randrange(1, min(card["ffn"]))
+    layers = [{"layer": i, "neurons_cut": [[0, count]]} for i in range(card["layers"])]
+    path.write_text(json.dumps({"secateur_mask": 1, "layers": layers, "model": {
+        "architecture": card["architecture"], "structure": card["structure"]}}))
+    return True
 
 
 def expected(folder, ids, steps):
@@ -60,17 +71,19 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp())
     for model in arguments.models:
         results, refused, failed = {}, set(), set()
-        for _ in range(arguments.masks):
+        for number in range(arguments.masks):
             mask = folder / "m.mask.json"
-            if not drawn_mask(arguments.cli, model, rng, mask):
+            draw = drawn_mask if number % 2 else uniform_mask
+            if not draw(arguments.cli, model, rng, mask):
                 continue
             shutil.rmtree(folder / "masked", ignore_errors=True)
             export = [arguments.cli, "export", model, "--mask", mask, "--force", "--json", "--as"]
             if run(*export, "masked", "--out", folder / "masked").returncode != 0:
                 continue
             config = transformers.AutoConfig.from_pretrained(folder / "masked").get_text_config()
-            ids = [rng.randrange(config.vocab_size) for _ in range(PROMPT)]
-            steps = min(GREEDY, config.max_position_embeddings - PROMPT)
+            prompt = min(PROMPT, config.max_position_embeddings // 2)
+            ids = [rng.randrange(config.vocab_size) for _ in range(prompt)]
+            steps = min(GREEDY, config.max_position_embeddings - prompt)
             logits, text = expected(folder / "masked", ids, steps)
             for layout in LAYOUTS:
                 result = run(*export, "gguf", "--layout", layout, "--type", "F32", "--out", folder / "out.gguf")
