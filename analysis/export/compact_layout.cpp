@@ -151,26 +151,24 @@ ExportLayout emptyLayout(std::string_view id, const ModelSpec& source) {
     return layout;
 }
 
-/// The first layer with attention. @pre there is one
-const LayerSpec& fullLayer(const ModelSpec& spec) {
-    return *std::ranges::find(spec.layers, AttentionKind::full, &LayerSpec::attention);
-}
-
 /// Adds zero neurons to a layer, so that it has some, in whole blocks of quantised types.
 void padNeurons(ExportedLayer& units, LayerSpec& spec) {
     spec.ffn = std::max(ggufMultiple, roundedUp(spec.ffn, ggufMultiple));
     units.neurons.resize(static_cast<std::size_t>(spec.ffn), zeroUnit);
 }
 
-/// Gives a layer one head of zeros. @param full a layer with attention, whose heads have the same size
-void addZeroHead(ExportedLayer& units, LayerSpec& spec, const LayerSpec& full) {
+/// Gives a layer one head of zeros, of the same kind as the heads of the other layers, if any have heads.
+void addZeroHead(ExportedLayer& units, LayerSpec& spec, const ModelSpec& source) {
     units.heads = units.kvHeads = {zeroUnit};
     spec.attention = AttentionKind::full;
     spec.heads = spec.kvHeads = 1;
-    spec.headDim = full.headDim;
-    spec.rotary = full.rotary;
-    spec.scoreScale = full.scoreScale;
-    spec.normsHeads = full.normsHeads;
+    const auto full = std::ranges::find(source.layers, AttentionKind::full, &LayerSpec::attention);
+    if (full == source.layers.end())
+        return;
+    spec.headDim = full->headDim;
+    spec.rotary = full->rotary;
+    spec.scoreScale = full->scoreScale;
+    spec.normsHeads = full->normsHeads;
 }
 
 /// In transformers, a Llama model whose hidden size is not a multiple of its heads is a Mistral model.
@@ -233,7 +231,7 @@ ExportLayout deciLayout(const ModelSpec& source, const PruningMask& mask) {
     for (std::size_t i = 0; i < layout.layers.size(); ++i) {
         LayerSpec& spec = layout.spec.layers[i];
         if (i == 0 && spec.attention == AttentionKind::none)
-            addZeroHead(layout.layers[i], spec, fullLayer(source));
+            addZeroHead(layout.layers[i], spec, source);
         padNeurons(layout.layers[i], spec); // llama.cpp needs neurons in a layer with attention
     }
     return layout;
@@ -245,7 +243,7 @@ ExportLayout openElmLayout(const ModelSpec& source, const PruningMask& mask) {
     for (std::size_t i = 0; i < layout.layers.size(); ++i) {
         LayerSpec& spec = layout.spec.layers[i];
         if (spec.attention == AttentionKind::none)
-            addZeroHead(layout.layers[i], spec, fullLayer(source));
+            addZeroHead(layout.layers[i], spec, source);
         padNeurons(layout.layers[i], spec);
     }
     return layout;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -78,11 +79,13 @@ std::string contentsText(const ExportFacts& facts) {
                        types);
 }
 
-/// The metadata block of an export's card: that of the source, or the licence alone.
+/// The metadata block of an export's card: that of the source, or the licence alone, if it is a plain YAML word.
 std::string metadataText(std::string_view sourceMetadata, std::string_view licence) {
-    if (!sourceMetadata.empty() || licence.empty())
+    const bool isWord = std::ranges::all_of(
+        licence, [](unsigned char c) { return c < 128 && (std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_'); });
+    if (!sourceMetadata.empty() || licence.empty() || !isWord)
         return std::string(sourceMetadata);
-    return fmt::format("---\nlicense: {}\n---\n", shownText(licence));
+    return fmt::format("---\nlicense: {}\n---\n", licence);
 }
 
 } // namespace

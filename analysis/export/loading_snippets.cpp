@@ -78,7 +78,7 @@ std::string loadingText(Loader loader, const ModelSpec& spec, std::string_view f
         return block(fmt::format("transformers ({})", ownCodeVersions), "python",
                      transformersCode(spec, name, ", trust_remote_code=True"));
     case Loader::transformers4:
-        return block("transformers 4 (transformers 5 ignores `pruned_heads`)", "python",
+        return block("transformers 4 (transformers 5 does not read `pruned_heads`)", "python",
                      transformersCode(spec, name, ""));
     case Loader::vllm:
         return block("vLLM (not tried)", "sh", fmt::format("vllm serve {}\n", inQuotes(name)));
