@@ -4,40 +4,16 @@
 #include "analysis/base/shown_text.h"
 #include "analysis/base/text.h"
 #include "analysis/masks/mask_algebra.h"
-#include "analysis/running/runner.h"
-
-#include <ATen/ATen.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <limits>
-#include <random>
 #include <utility>
 
 namespace secateur {
 
 namespace {
-
-/// A row of a batch as a batch without padding.
-Batch rowOf(const Batch& batch, int row) {
-    const auto begin = batch.ids.begin() + std::int64_t{row} * batch.positions;
-    return {1, batch.positions, {begin, begin + batch.positions}, {}, {}, {}};
-}
-
-void take(LogitDifference& difference, const at::Tensor& expected, const at::Tensor& found) {
-    const double most = (expected - found).abs().max().item<double>();
-    difference.most = std::max(difference.most, std::isnan(most) ? std::numeric_limits<double>::infinity() : most);
-    difference.scale = std::max(difference.scale, expected.abs().max().item<double>());
-}
-
-/// Whether residual streams differ by more than the order of sums explains.
-bool differ(const at::Tensor& expected, const at::Tensor& found) {
-    constexpr double tolerance = 1e-3;
-    return !((expected - found).abs().max().item<double>() <= tolerance * expected.abs().max().item<double>());
-}
 
 std::string cutTable(const PruningMask& mask) {
     std::string rows;
@@ -109,54 +85,6 @@ std::string sentence(const LogitDifference& verified) {
                        verified.relative() > mostOfSums ? "differ from those of" : "match",
                        verified.relative() > mostOfSums ? ", because weights were rounded" : "",
                        significant(verified.most), significant(verified.scale), verified.tokens);
-}
-
-Batch probeTokens(const ModelSpec& spec) {
-    constexpr int rows = 4;
-    int positions = 64;
-    if (spec.context > 0)
-        positions = std::min(positions, spec.context);
-    if (spec.positions == Positions::learned)
-        positions = std::min(positions, std::max(1, spec.learnedPositions - spec.firstPosition));
-    Batch batch{rows, positions, {}, {}, {}, {}};
-    std::mt19937 random(1);
-    for (std::int64_t i = 0; i < batch.tokens(); ++i)
-        batch.ids.push_back(static_cast<int>(random() % static_cast<unsigned>(spec.vocab)));
-    return batch;
-}
-
-LogitDifference compareLogits(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
-                              std::span<const int> layers, const Batch& batch, const Progress& progress) {
-    const Runner& runner = first.runner();
-    const Runner& other = second.runner();
-    const int count = first.spec().layerCount();
-    LogitDifference difference;
-    difference.tokens = static_cast<int>(batch.tokens());
-    at::Tensor x = runner.embed(plan, batch);
-    at::Tensor y = other.embed(otherPlan, batch);
-    int next = 0; // layer of the second model
-    for (int layer = 0; layer < count; ++layer) {
-        progress.report(static_cast<double>(layer) / (count + 1), fmt::format("comparing layer {}", layer));
-        x = runner.runLayer(plan, layer, x, batch);
-        if (next >= std::ssize(layers) || layers[static_cast<std::size_t>(next)] != layer)
-            continue;
-        y = other.runLayer(otherPlan, next, y, batch);
-        if (difference.layer < 0 && differ(x, y))
-            difference.layer = next;
-        ++next;
-    }
-    progress.report(static_cast<double>(count) / (count + 1), "comparing logits");
-    const bool reads = first.spec().family == Family::encoder || first.has(-1, WeightName::lmHead);
-    for (int row = 0; row < batch.rows; ++row) { // row by row, because the logits of all rows would take much memory
-        const Batch one = rowOf(batch, row);
-        const at::Tensor own = x.narrow(0, row, 1);
-        const at::Tensor others = y.narrow(0, row, 1);
-        if (reads)
-            take(difference, runner.lmHead(plan, own, one), other.lmHead(otherPlan, others, one));
-        else
-            take(difference, own, others);
-    }
-    return difference;
 }
 
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {

@@ -1,13 +1,8 @@
 #pragma once
 
-#include "analysis/base/progress.h"
 #include "analysis/masks/mask_record.h"
-#include "analysis/model/model.h"
 #include "analysis/model/model_card.h"
-#include "analysis/running/batch.h"
-#include "analysis/running/runner.h"
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,18 +21,6 @@ struct LogitDifference {
 /// "Verified: logits match the masked model (max. difference 0.00 of 40.0 on 256 tokens)", or that the export was not
 /// verified
 std::string sentence(const LogitDifference& verified);
-
-/// Tokens that any model of this spec can run: four rows of up to 64 positions, drawn uniformly from the vocabulary
-/// with a fixed seed.
-Batch probeTokens(const ModelSpec& spec);
-
-/// Runs both models, one layer at a time, and compares their logits. For encoders, compares the class scores or the
-/// pooled output; for a decoder without LM head, the residual streams after the last layer.
-/// @param plan plan of first.runner() @param otherPlan plan of second.runner(); both models must have equal embeddings
-/// @param layers for each layer of the second model, in order, the layer of the first after which their residual
-/// streams must be equal
-LogitDifference compareLogits(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
-                              std::span<const int> layers, const Batch& batch, const Progress& progress);
 
 /// The content of an exported model's card.
 struct ExportFacts {

@@ -230,6 +230,10 @@ void initialiseRuntime(int threads) {
     mallopt(M_TRIM_THRESHOLD, keptBytes);
 }
 
+void returnFreedMemory() {
+    malloc_trim(0);
+}
+
 void reserveStandardStreams() {
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)

@@ -16,6 +16,9 @@ void initialiseRuntime(int threads);
 /// printed. Writing to them still fails. Call it first in main().
 void reserveStandardStreams();
 
+/// Returns memory that was freed to the system. initialiseRuntime() makes the heap keep a part of it.
+void returnFreedMemory();
+
 /// Bytes that this process may still allocate: the least of the machine's available memory and what is left of the
 /// limits of its control group, of its address space and of its data (ulimit -v, -d).
 std::int64_t availableMemory();

@@ -1,6 +1,7 @@
 #include "backends/engine/engine_plan.h"
 
 #include "analysis/base/error.h"
+#include "backends/base/runtime.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/kernels/machine_kernels.h"
 
@@ -42,8 +43,9 @@ TypeChoice chooseType(ComputeType wanted, bool isProcessor, std::string_view sto
     return {wanted, {}};
 }
 
-std::shared_ptr<const void> WeightStore::find(const std::string& key, std::int64_t most,
+std::shared_ptr<const void> WeightStore::find(const std::string& key, const Room& room,
                                               const std::function<Item()>& make) {
+    const std::int64_t most = std::min(room.most, m_budget);
     std::shared_ptr<Slot> slot;
     {
         const std::lock_guard lock(m_mutex);
@@ -54,16 +56,19 @@ std::shared_ptr<const void> WeightStore::find(const std::string& key, std::int64
         slot->lastUse = ++m_clock;
         if (slot->item.weights)
             return slot->item.weights;
+        if (shrink(slot.get(), most - room.expected))
+            returnFreedMemory();
     }
     const std::lock_guard making(slot->making);
     Item made = slot->item.weights ? slot->item : make();
     const std::lock_guard lock(m_mutex);
     slot->item = made;
-    shrink(slot.get(), std::min(most, m_budget));
+    shrink(slot.get(), most);
     return made.weights;
 }
 
-void WeightStore::shrink(const Slot* except, std::int64_t most) {
+bool WeightStore::shrink(const Slot* except, std::int64_t most) {
+    bool isSmaller = false;
     std::int64_t bytes = 0;
     for (const auto& [_, slot] : m_slots)
         bytes += slot->item.bytes;
@@ -75,10 +80,12 @@ void WeightStore::shrink(const Slot* except, std::int64_t most) {
                 oldest = it;
         }
         if (oldest == m_slots.end())
-            return;
+            break;
         bytes -= oldest->second->item.bytes;
         m_slots.erase(oldest);
+        isSmaller = true;
     }
+    return isSmaller;
 }
 
 namespace {
@@ -170,7 +177,8 @@ EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, co
         releaseFile(m_model, index);
         return made;
     };
-    return m_store.get(keyOf(m_model.spec().storedLayer(index), mask, conversion), m_keptBytes, make);
+    const std::int64_t expected = expectedBytes(m_model.spec(), index, mask, conversion.type);
+    return m_store.get(keyOf(m_model.spec().storedLayer(index), mask, conversion), {m_keptBytes, expected}, make);
 }
 
 EnginePlan::LayerPointer EnginePlan::layer(int index, const LayerMask& mask) const {
@@ -196,7 +204,8 @@ std::shared_ptr<const EmbeddingAndHead> EnginePlan::storedEmbeddingAndHead(const
         m_model.checkFiles();
         return made;
     };
-    return m_store.get(keyOf(-1, {}, conversion), m_keptBytes, make);
+    const std::int64_t expected = lmHeadBytes(m_model.spec(), conversion.type);
+    return m_store.get(keyOf(-1, {}, conversion), {m_keptBytes, expected}, make);
 }
 
 std::shared_ptr<const EmbeddingAndHead> EnginePlan::embeddingAndHead() const {

@@ -39,12 +39,17 @@ public:
 
     std::int64_t budget() const { return m_budget; }
 
-    /// The weights of a key. If the store does not have them, makes them; if several threads ask, only once. Then frees
-    /// other weights until the store contains at most `most` bytes and fits the budget.
+    /// Bytes of a store.
+    struct Room {
+        std::int64_t most;     ///< maximum bytes in the store, if the budget allows as many
+        std::int64_t expected; ///< approximate bytes of the weights that are wanted
+    };
+
+    /// The weights of a key. If the store does not have them, makes them; if several threads ask, only once. Before and
+    /// after that, frees other weights until the store has room for them.
     template <typename Weights>
-    std::shared_ptr<const Weights> get(const std::string& key, std::int64_t most,
-                                       const std::function<Weights()>& make) {
-        return std::static_pointer_cast<const Weights>(find(key, most, [&] {
+    std::shared_ptr<const Weights> get(const std::string& key, const Room& room, const std::function<Weights()>& make) {
+        return std::static_pointer_cast<const Weights>(find(key, room, [&] {
             auto made = std::make_shared<const Weights>(make());
             const std::int64_t bytes = made->bytes;
             return Item{std::move(made), bytes};
@@ -58,8 +63,9 @@ private:
         std::uint64_t lastUse = 0;
     };
 
-    std::shared_ptr<const void> find(const std::string& key, std::int64_t most, const std::function<Item()>& make);
-    void shrink(const Slot* except, std::int64_t most);
+    std::shared_ptr<const void> find(const std::string& key, const Room& room, const std::function<Item()>& make);
+    /// Frees weights until the store contains at most `most` bytes. Returns whether it freed any.
+    bool shrink(const Slot* except, std::int64_t most);
 
     std::int64_t m_budget;
     std::mutex m_mutex;

@@ -34,6 +34,7 @@ public:
 
 private:
     at::ScalarType type() const;
+    at::Tensor converted(const std::vector<at::Tensor>& weights, double scale) const;
 
     const Model& m_model;
     int m_layer;
@@ -75,13 +76,29 @@ Norm WeightReader::norm(WeightName name, std::optional<WeightName> biasOf, doubl
     return {spec.norm, spec.normEpsilon, weight.contiguous(), bias.defined() ? bias.contiguous() : bias};
 }
 
+/// The matrices one below the other, in the type of the conversion, times `scale`. Each is converted at its place, so
+/// that no second copy is in memory.
+at::Tensor WeightReader::converted(const std::vector<at::Tensor>& weights, double scale) const {
+    const auto scaled = [&](const at::Tensor& weight) {
+        return scale == 1 ? weight : weight.to(m_conversion.device, at::kFloat) * scale;
+    };
+    if (weights.size() == 1)
+        return scaled(weights.front()).to(m_conversion.device, type());
+    std::int64_t rows = 0;
+    for (const at::Tensor& weight : weights)
+        rows += weight.size(0);
+    const at::Tensor whole = at::empty({rows, weights.front().size(1)}, at::device(m_conversion.device).dtype(type()));
+    std::int64_t begin = 0;
+    for (const at::Tensor& weight : weights) {
+        whole.narrow(0, begin, weight.size(0)).copy_(scaled(weight));
+        begin += weight.size(0);
+    }
+    return whole;
+}
+
 Linear WeightReader::linear(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& biases,
                             double scale) {
-    std::vector<at::Tensor> parts;
-    for (const at::Tensor& weight : weights)
-        parts.push_back(scale == 1 ? weight.to(m_conversion.device, type())
-                                   : (weight.to(m_conversion.device, at::kFloat) * scale).to(type()));
-    const at::Tensor whole = parts.size() == 1 ? parts.front() : at::cat(parts);
+    const at::Tensor whole = converted(weights, scale);
     Linear made;
     made.out = whole.size(0);
     made.in = whole.size(1);
@@ -98,7 +115,7 @@ Linear WeightReader::linear(const std::vector<at::Tensor>& weights, const std::v
     std::vector<at::Tensor> all;
     for (std::size_t i = 0; i < biases.size(); ++i)
         all.push_back(biases[i].defined() ? biases[i]
-                                          : at::zeros({parts[i].size(0)}, parts[i].options().dtype(at::kFloat)));
+                                          : at::zeros({weights[i].size(0)}, whole.options().dtype(at::kFloat)));
     made.bias = scale == 1 ? at::cat(all) : at::cat(all) * scale;
     return made;
 }

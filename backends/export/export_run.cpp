@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/export/export_card.h"
+#include "analysis/export/model_comparison.h"
 #include "analysis/masks/price.h"
 #include "analysis/running/runner.h"
 #include "backends/base/atomic_file.h"
@@ -14,15 +15,12 @@
 #include "backends/session/mask_compensation.h"
 #include "backends/session/mask_json.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -40,7 +38,18 @@ constexpr const char* maskName = "model.mask.json";
 /// The compensation of the mask in a folder. Some programs read all files of a folder that end with .safetensors as
 /// weights of the model.
 constexpr const char* compensationName = "model.mask.compensation";
-constexpr std::int64_t leastMemory = 1; ///< a budget so small that no layer stays in memory after its use
+
+/// No layer stays in memory after its use.
+OpenOptions leastMemory() {
+    return {.memoryBudget = 1};
+}
+
+/// Packed weights would need as much memory again while they are packed.
+OpenOptions verifying() {
+    OpenOptions options = leastMemory();
+    options.plain = true;
+    return options;
+}
 
 double secondsSince(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -48,30 +57,6 @@ double secondsSince(std::chrono::steady_clock::time_point begin) {
 
 void put(const fs::path& file, const std::string& content) {
     FileOutput(file.string(), file.filename().string()).write(std::as_bytes(std::span(content)));
-}
-
-/// The largest difference between the updates of the residual stream by a layer in two models with equal inputs,
-/// relative to the largest number of the update. Rounded weights change it little, but weights in the wrong place much.
-/// @param layers for each layer of the second model, the layer of the first
-double updateDifference(const Model& first, const Plan& plan, const Model& second, const Plan& otherPlan,
-                        const std::vector<int>& layers) {
-    const Batch batch = probeTokens(first.spec());
-    at::Tensor x = first.runner().embed(plan, batch);
-    double most = 0;
-    std::size_t next = 0;
-    for (int layer = 0; layer < first.spec().layerCount(); ++layer) {
-        const at::Tensor input = x.clone();
-        x = first.runner().runLayer(plan, layer, x, batch);
-        if (next >= layers.size() || layers[next] != layer)
-            continue;
-        const at::Tensor y = second.runner().runLayer(otherPlan, static_cast<int>(next++), input.clone(), batch);
-        const double scale = (x - input).abs().max().item<double>();
-        const double difference = (x - y).abs().max().item<double>();
-        most = std::max(most, std::isnan(difference) ? std::numeric_limits<double>::infinity()
-                              : scale > 0            ? difference / scale
-                                                     : difference);
-    }
-    return most;
 }
 
 bool isSameStructure(const ModelSpec& a, const ModelSpec& b) {
@@ -276,25 +261,37 @@ private:
             return;
         const auto begin = std::chrono::steady_clock::now();
         const Progress progress = m_progress.part(0.5, 1);
-        const OpenOptions options{.memoryBudget = leastMemory};
-        const auto model = openModel(m_card.path, {}, options);
-        const auto exported = openModel(written, {}, options);
-        if (!isSameStructure(exported->spec(), m_layout.spec))
-            throw Error(fmt::format("reads back as another model ({}, expected {}); nothing was written",
-                                    exported->spec().structure(), m_layout.spec.structure()),
-                        m_request.path);
-        const auto plan = model->runner().plan(m_request.record.mask, ComputeType::float32);
-        const auto dense = exported->runner().plan(PruningMask(exported->spec()), ComputeType::float32);
-        m_result.verified = compareLogits(*model, *plan, *exported, *dense, sourceLayers(), probeTokens(model->spec()),
-                                          m_request.evaluate ? progress.part(0, 0.5) : progress);
+        const Batch batch = probeTokens(m_card.spec);
+        const double compared = m_request.evaluate ? 0.5 : 1; // fraction at which the comparison ends
+        const RecordedRun masked = runMasked(batch, progress.part(0, compared / 2));
+        compare(masked, written, batch, progress.part(compared / 2, compared));
         m_result.verifySeconds = secondsSince(begin);
+        if (m_request.evaluate)
+            m_result.measured = m_request.evaluate(*openModel(written, {}, leastMemory()), progress.part(0.5, 1));
+        progress.report(1, "exported");
+    }
+
+    /// Runs the source under the mask. Opens it again, so that none of its weights stay in memory afterwards.
+    RecordedRun runMasked(const Batch& batch, const Progress& progress) const {
+        const auto model = openModel(m_card.path, {}, verifying());
+        const auto plan = model->runner().plan(m_request.record.mask, ComputeType::float32);
+        return recordRun(*model, *plan, batch, progress);
+    }
+
+    /// Compares what was written with the masked model.
+    void compare(const RecordedRun& masked, const std::string& written, const Batch& batch, const Progress& progress) {
+        const auto model = openModel(written, {}, verifying());
+        if (!isSameStructure(model->spec(), m_layout.spec))
+            throw Error(fmt::format("reads back as another model ({}, expected {}); nothing was written",
+                                    model->spec().structure(), m_layout.spec.structure()),
+                        m_request.path);
+        const auto plan = model->runner().plan(PruningMask(model->spec()), ComputeType::float32);
+        const std::vector<int> layers = sourceLayers();
+        m_result.verified = compareLogits(masked, *model, *plan, layers, batch, progress);
         if (m_plan.tolerance > exportTolerance)
-            checkRounded(updateDifference(*model, *plan, *exported, *dense, sourceLayers()));
+            checkRounded(updateDifference(masked, *model, *plan, layers, batch));
         else
             checkEqual();
-        if (m_request.evaluate)
-            m_result.measured = m_request.evaluate(*exported, progress.part(0.5, 1));
-        progress.report(1, "exported");
     }
 
     void checkEqual() const {
