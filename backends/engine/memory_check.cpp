@@ -13,7 +13,7 @@
 
 namespace secateur {
 
-std::int64_t leastRunBytes(const Model& model, ComputeType type) {
+std::int64_t leastRunBytes(const Model& model, ComputeType type, const WeightHolding& holding) {
     constexpr std::int64_t workspace = 192'000'000; // 16 million logits twice, and the streams of a batch
     const ModelSpec& spec = model.spec();
     const PruningMask dense(spec);
@@ -23,9 +23,10 @@ std::int64_t leastRunBytes(const Model& model, ComputeType type) {
     const bool isFloat = type == ComputeType::float32;
     const std::int64_t headNumbers = model.has(-1, WeightName::lmHead) ? std::int64_t{spec.vocab} * spec.hidden : 0;
     const std::int64_t head = headNumbers * (isFloat ? 4 : 2);
+    const std::int64_t held = holding.budget < layer ? std::max(head, layer) : head + 2 * layer;
     const bool isStoredSo = model.card().dtype == (isFloat ? "F32" : "BF16");
-    const std::int64_t copy = isStoredSo ? 0 : std::max(headNumbers * 4, isFloat ? layer : 2 * layer);
-    return head + 2 * layer + copy + workspace;
+    const bool copies = holding.isPacked && !isStoredSo;
+    return held + (copies ? std::max(headNumbers * 4, isFloat ? layer : 2 * layer) : 0) + workspace;
 }
 
 namespace {
@@ -48,8 +49,8 @@ void checkProducts(const Model& model) {
     checkSpace(model, workspace);
 }
 
-void checkRunMemory(const Model& model, ComputeType type) {
-    const std::int64_t needed = leastRunBytes(model, type);
+void checkRunMemory(const Model& model, ComputeType type, const WeightHolding& holding) {
+    const std::int64_t needed = leastRunBytes(model, type, holding);
     const std::int64_t available = availableMemory();
     if (needed <= available)
         return checkSpace(model, needed);

@@ -13,13 +13,20 @@ class Model;
 /// @throws Error with the needed and the available address space
 void checkProducts(const Model& model);
 
-/// Estimate of the least memory, in bytes, that a run takes beyond what the process has: the converted LM head, two
-/// layers, a copy of the larger of them in float32 if the stored type differs, and room for activations and logits.
-std::int64_t leastRunBytes(const Model& model, ComputeType type);
+/// How a runner holds converted weights.
+struct WeightHolding {
+    std::int64_t budget; ///< of the WeightStore
+    bool isPacked;       ///< whether they are packed copies
+};
+
+/// Estimate of the least memory, in bytes, that a run takes beyond what the process has: the converted LM head and two
+/// layers, or the largest of these if the budget holds no layer; if weights are packed and the stored type differs, a
+/// copy of the largest in float32; and room for activations and logits.
+std::int64_t leastRunBytes(const Model& model, ComputeType type, const WeightHolding& holding);
 
 /// Checks that a run has enough memory, before its weights are converted: a process that exceeds the limit of its
 /// control group is killed without a word. Includes checkProducts(). @throws Error with the needed and the available
 /// memory
-void checkRunMemory(const Model& model, ComputeType type);
+void checkRunMemory(const Model& model, ComputeType type, const WeightHolding& holding);
 
 } // namespace secateur

@@ -112,7 +112,9 @@ public:
         mask.checkFits(m_spec);
         const TypeChoice choice = chooseType(type, m_device.is_cpu(), m_model.card().dtype);
         if (m_device.is_cpu())
-            std::call_once(m_memoryChecked, [&] { checkRunMemory(m_model, choice.type); });
+            std::call_once(m_memoryChecked, [&] {
+                checkRunMemory(m_model, choice.type, {m_store.budget(), m_form == WeightForm::packed});
+            });
         return std::make_shared<EnginePlan>(m_model, m_store, mask, choice.reason,
                                             Conversion{choice.type, m_form, m_device});
     }

@@ -8,6 +8,7 @@
 #include "analysis/running/runner.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/file_output.h"
+#include "backends/base/runtime.h"
 #include "backends/engine/open_model.h"
 #include "backends/export/companion_files.h"
 #include "backends/export/source_licence.h"
@@ -264,6 +265,7 @@ private:
         const Batch batch = probeTokens(m_card.spec);
         const double compared = m_request.evaluate ? 0.5 : 1; // fraction at which the comparison ends
         const RecordedRun masked = runMasked(batch, progress.part(0, compared / 2));
+        returnFreedMemory();
         compare(masked, written, batch, progress.part(compared / 2, compared));
         m_result.verifySeconds = secondsSince(begin);
         if (m_request.evaluate)
