@@ -61,6 +61,7 @@ std::vector<int> layersWithFewerHeads(const MaskedModel& model) {
 
 /// Adds a reason if the configuration of the architecture in transformers cannot state a number of heads. Of a Llama
 /// model without biases, the export is a Mistral model if the heads do not divide the hidden size (nativeLayout()).
+/// @param spec with the biases that the compensation adds (withCompensationBiases())
 void refuseHeadCount(const MaskedModel& model, const ModelSpec& spec, int heads, Reasons& reasons) {
     static constexpr std::array<std::string_view, 3> anyCount{"mistral", "qwen2", "qwen3"};
     static constexpr std::array<std::string_view, 3> divisors{"llama", "gemma2", "gemma3"};
@@ -310,7 +311,7 @@ Reasons nativeReasons(const PruningMask& mask, const ModelSpec& spec, std::strin
     Reasons reasons = uniformReasons(mask, spec);
     refuseUnlike(reasons, spec, format, "safetensors");
     const MaskedModel model(mask, spec);
-    refuseHeadCount(model, spec, exportedHeads(mask, spec), reasons);
+    refuseHeadCount(model, withCompensationBiases(spec, mask, "safetensors"), exportedHeads(mask, spec), reasons);
     refuseBiases(model, spec, "safetensors", reasons);
     return reasons;
 }
@@ -380,7 +381,7 @@ Reasons paddedReasons(const PruningMask& mask, const ModelSpec& spec, std::strin
         refuseGgufHeadCount(model, spec, padded.maxHeads(), reasons);
         refuseOtherWindows(model, spec, reasons);
     } else {
-        refuseHeadCount(model, spec, padded.maxHeads(), reasons);
+        refuseHeadCount(model, withCompensationBiases(spec, mask, format), padded.maxHeads(), reasons);
     }
     return reasons;
 }

@@ -21,6 +21,13 @@ const ArchitectureInfo& architectureOf(const ModelSpec& spec) {
     return *std::ranges::find(rows, spec.architecture, &ArchitectureInfo::id);
 }
 
+FileJson parsedConfig(const std::string& config) {
+    FileJson json = FileJson::parse(config, nullptr, false);
+    if (!json.is_object())
+        throw Error("is not a JSON object", "config.json");
+    return json;
+}
+
 /// The object that describes the language model: multimodal checkpoints have it in text_config.
 FileJson& languagePart(FileJson& config) {
     const auto nested = config.find("text_config");
@@ -85,9 +92,7 @@ void setType(FileJson& config, const std::string& type) {
 
 std::string compactConfig(const std::string& config, const ModelSpec& source, const ExportLayout& layout,
                           const std::string& type) {
-    FileJson json = FileJson::parse(config, nullptr, false);
-    if (!json.is_object())
-        throw Error("is not a JSON object", "config.json");
+    FileJson json = parsedConfig(config);
     FileJson& own = languagePart(json);
     const ArchitectureInfo& architecture = architectureOf(source);
     if (layout.spec.architecture == "mistral" && source.architecture != "mistral")
@@ -100,6 +105,16 @@ std::string compactConfig(const std::string& config, const ModelSpec& source, co
     if (layout.id == "native" || layout.id == "padded") // others state the biases of each layer
         setBiases(own, source, layout.spec);
     setType(json, type);
+    return json.dump(2) + "\n";
+}
+
+std::string configWithBiases(const std::string& config, bool attention, bool mlp) {
+    FileJson json = parsedConfig(config);
+    FileJson& own = languagePart(json);
+    if (attention)
+        own["attention_bias"] = true;
+    if (mlp)
+        own["mlp_bias"] = true;
     return json.dump(2) + "\n";
 }
 

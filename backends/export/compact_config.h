@@ -12,4 +12,8 @@ namespace secateur {
 std::string compactConfig(const std::string& config, const ModelSpec& source, const ExportLayout& layout,
                           const std::string& type);
 
+/// A config.json that gives biases to all projections of attention, or of the MLP, or of both. @throws Error if it is
+/// not a JSON object
+std::string configWithBiases(const std::string& config, bool attention, bool mlp);
+
 } // namespace secateur

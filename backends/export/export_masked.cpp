@@ -1,10 +1,10 @@
 #include "backends/export/export_writers.h"
 
 #include "analysis/export/bias_room.h"
+#include "backends/export/compact_config.h"
 #include "backends/export/companion_files.h"
 #include "backends/export/export_files.h"
 #include "backends/export/masked_files.h"
-#include "backends/export/relaid_files.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -216,13 +216,4 @@ std::string indexWithBiases(const MappedFile& index, std::span<const AddedBias> 
     return json.dump(2) + "\n";
 }
 
-std::string configWithBiases(const std::string& config, bool attention, bool mlp) {
-    FileJson json = parsed(config, "config.json");
-    if (attention)
-        json["attention_bias"] = true;
-    if (mlp)
-        json["mlp_bias"] = true;
-    return json.dump(2) + "\n";
-}
-
 } // namespace secateur

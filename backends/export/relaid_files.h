@@ -26,8 +26,4 @@ std::vector<FilePiece> relaidSafetensors(const MappedFile& file, std::span<const
 /// @param bytes size of all tensors of the new checkpoint
 std::string indexWithBiases(const MappedFile& index, std::span<const AddedBias> added, std::size_t bytes);
 
-/// A config.json that gives biases to all projections of attention, or of the MLP, or of both. @throws Error if it is
-/// not a JSON object
-std::string configWithBiases(const std::string& config, bool attention, bool mlp);
-
 } // namespace secateur
