@@ -56,7 +56,8 @@ std::shared_ptr<const void> WeightStore::find(const std::string& key, const Room
         slot->lastUse = ++m_clock;
         if (slot->item.weights)
             return slot->item.weights;
-        if (shrink(slot.get(), most - room.expected))
+        const bool isFreed = shrink(slot.get(), most - room.expected);
+        if (isFreed && m_budget < room.expected) // otherwise the next weights reuse the memory
             returnFreedMemory();
     }
     const std::lock_guard making(slot->making);

@@ -82,8 +82,7 @@ PruningMask withoutBiases(PruningMask mask) {
     for (int index = 0; index < mask.layerCount(); ++index) {
         LayerMask layer = mask.layer(index);
         const LayerCompensation& own = compensationOf(layer);
-        layer.compensation =
-            joinedCompensation({own.headScale, own.neuronScale, {}, {}}, {{}, own.neuronScale, {}, {}});
+        layer.compensation = joinedCompensation({own.headScale, {}, {}, {}}, {{}, own.neuronScale, {}, {}});
         mask.setLayer(index, layer);
     }
     return mask;
