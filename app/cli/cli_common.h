@@ -102,6 +102,7 @@ void addAblate(CLI::App& program, Console& console);
 void addPlot(CLI::App& program, Console& console);
 void addList(CLI::App& program, Console& console);
 void addGenerate(CLI::App& program, Console& console);
+void addCompensate(CLI::App& program, Console& console);
 void addEvaluate(CLI::App& program, Console& console);
 void addExport(CLI::App& program, Console& console);
 void addMask(CLI::App& program, Console& console);

@@ -1,0 +1,244 @@
+#include "analysis/compensation/fit_compensation.h"
+
+#include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "analysis/compensation/layer_fit.h"
+#include "analysis/masks/price.h"
+
+#include <ATen/ATen.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+constexpr std::int64_t heldOutPart = 5; ///< one of so many tokens is held out
+constexpr std::int64_t fewestTokens = 10;
+constexpr std::string_view noteBegin = "compensation:";
+
+/// The first layer that differs from the dense model; the number of layers if there is none.
+int firstCutLayer(const PruningMask& mask) {
+    int layer = 0;
+    while (layer < mask.layerCount() && mask.layer(layer).keepsAll())
+        ++layer;
+    return layer;
+}
+
+void checkCanFit(const Model& model, const FitText& text) {
+    if (!model.spec().tiedGroups().empty())
+        throw Error("has layers that share their weights: a compensation cannot be fitted layer by layer",
+                    model.card().path);
+    std::int64_t tokens = 0;
+    for (const TokenSequence& sequence : text.sequences)
+        tokens += std::ssize(sequence.ids);
+    if (tokens < fewestTokens)
+        throw Error(
+            fmt::format("A compensation needs a text of at least {} tokens; there are {}", fewestTokens, tokens));
+}
+
+/// Runs the dense and the pruned model side by side, and fits each layer of the pruned one.
+class Fit {
+public:
+    Fit(const Model& model, PruningMask mask, CompensationMode mode, const FitText& text)
+        : m_model(model)
+        , m_mode(mode)
+        , m_firstCut(firstCutLayer(mask))
+        , m_batches(paddedBatches(text.sequences, text.batchTokens))
+        , m_dense(model.runner().plan(PruningMask(model.spec()), text.type))
+        , m_plan(model.runner().plan(mask, m_dense->type()))
+        , m_mask(std::move(mask)) {
+        std::int64_t tokens = 0;
+        for (const TokenSequence& sequence : text.sequences)
+            tokens += std::ssize(sequence.ids);
+        m_tokens = tokenParts(m_batches, text.sequences, tokens - tokens / heldOutPart);
+    }
+
+    FittedMask run(const Progress& progress) {
+        const int layers = m_model.spec().layerCount();
+        if (m_firstCut == layers)
+            return {m_mask, {}};
+        for (const Batch& batch : m_batches.batches)
+            m_denseStreams.push_back(m_model.runner().embed(*m_dense, batch));
+        m_streams = m_denseStreams;
+        for (int layer = 0; layer < layers; ++layer) {
+            progress.report(static_cast<double>(layer) / layers, fmt::format("compensation, layer {}", layer));
+            runLayer(layer, progress);
+        }
+        m_model.checkFiles();
+        return {m_mask, std::move(m_parts)};
+    }
+
+private:
+    void runLayer(int layer, const Progress& progress);
+    std::vector<Projection> projectionsToFit(int layer) const;
+    void fit(int layer, std::span<const Projection> which, const std::vector<Targets>& targets,
+             const Progress& progress);
+    void replace(int layer, Projection which, const SumParts& sums);
+
+    const Model& m_model;
+    CompensationMode m_mode;
+    int m_firstCut;
+    PaddedBatches m_batches;
+    std::vector<TokenParts> m_tokens; ///< of each batch
+    std::shared_ptr<const Plan> m_dense;
+    std::shared_ptr<const Plan> m_plan; ///< of m_mask
+    PruningMask m_mask;                 ///< with the compensation so far
+    std::vector<at::Tensor> m_denseStreams;
+    std::vector<at::Tensor> m_streams;
+    std::vector<FittedPart> m_parts;
+};
+
+/// The projections of a layer with cuts at or below them.
+std::vector<Projection> Fit::projectionsToFit(int layer) const {
+    std::vector<Projection> all;
+    if (layer < m_firstCut)
+        return all;
+    const ModelSpec& spec = m_model.spec();
+    const LayerMask& mask = m_mask.layer(layer);
+    const LayerMask whole = PruningMask(spec).layer(layer);
+    const bool isParallel = spec.normPlace == NormPlace::parallel;
+    const bool attentionIsCut = layer > m_firstCut || !haveEqualAttention(mask, whole);
+    const bool mlpIsCut = layer > m_firstCut || !haveEqualMlp(mask, whole) || (attentionIsCut && !isParallel);
+    if (attentionIsCut && canFit(spec, layer, mask, Projection::output))
+        all.push_back(Projection::output);
+    if (mlpIsCut && canFit(spec, layer, mask, Projection::down))
+        all.push_back(Projection::down);
+    return all;
+}
+
+void Fit::runLayer(int layer, const Progress& progress) {
+    const std::vector<Projection> wanted = projectionsToFit(layer);
+    std::vector<Targets> targets;
+    for (std::size_t batch = 0; batch < m_denseStreams.size(); ++batch) {
+        progress.check();
+        at::Tensor output;
+        targets.push_back(targetsOf(m_model, *m_dense, layer, m_denseStreams[batch], m_batches.batches[batch], output));
+        m_denseStreams[batch] = std::move(output);
+    }
+    if (m_model.spec().normPlace == NormPlace::parallel) {
+        fit(layer, wanted, targets, progress); // both read the same input
+    } else {
+        for (const Projection& which : wanted)
+            fit(layer, std::span(&which, 1), targets, progress);
+    }
+    if (layer + 1 == m_model.spec().layerCount())
+        return;
+    for (std::size_t batch = 0; batch < m_streams.size(); ++batch) {
+        progress.check();
+        m_streams[batch] = layer < m_firstCut
+                               ? m_denseStreams[batch]
+                               : m_model.runner().runLayer(*m_plan, layer, m_streams[batch], m_batches.batches[batch]);
+    }
+}
+
+/// Fits projections whose inputs do not depend on each other's fit.
+void Fit::fit(int layer, std::span<const Projection> which, const std::vector<Targets>& targets,
+              const Progress& progress) {
+    if (which.empty())
+        return;
+    OfProjections<SumParts> sums;
+    for (const Projection one : which)
+        sums[one] = emptySums(m_model.spec(), layer, m_mask.layer(layer), one);
+    for (std::size_t batch = 0; batch < m_streams.size(); ++batch) {
+        progress.check();
+        addSums(m_model, *m_plan, layer, m_streams[batch], m_batches.batches[batch], m_tokens[batch], targets[batch],
+                which, sums);
+    }
+    for (const Projection one : which) {
+        progress.check();
+        replace(layer, one, sums[one]);
+    }
+    m_plan = m_model.runner().plan(m_mask, m_plan->type());
+}
+
+void Fit::replace(int layer, Projection which, const SumParts& sums) {
+    const ModelSpec& spec = m_model.spec();
+    LayerMask mask = m_mask.layer(layer);
+    const at::Tensor weight = columnsOf(m_model, layer, which, keptColumns(spec, layer, mask, which));
+    const std::int64_t columns = unitColumns(spec, layer, which);
+    const ChosenMu chosen = chooseMu(m_mode, sums.fitted, sums.heldOut, weight, columns);
+    FitSums all = sums.fitted;
+    all.add(sums.heldOut);
+    const FittedProjection fitted = fittedProjection(m_mode, all, weight, columns, chosen.mu);
+    mask.compensation = std::make_shared<const LayerCompensation>(withFitted(spec, layer, mask, which, m_mode, fitted));
+    m_mask.setLayer(layer, std::move(mask));
+    const double size = sums.heldOut.squares > 0 ? sums.heldOut.squares : 1;
+    m_parts.push_back({layer, which == Projection::output, m_mode == CompensationMode::bias ? 0 : chosen.mu,
+                       chosen.errorWithout / size, chosen.error / size});
+}
+
+/// Approximate operations of the sums and equations of a projection, in terms of those of a forward pass.
+double fitOperations(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which, double tokens) {
+    constexpr double float64Cost = 2; // of an operation, in float32 operations
+    constexpr double solutions = 8;   // one for each mu, and the last one
+    const double hidden = spec.hidden;
+    const double width = which == Projection::down ? mask.keptNeurons()
+                                                   : static_cast<double>(mask.keptHeads()) *
+                                                         spec.layers[static_cast<std::size_t>(layer)].headDim;
+    const double sums = 2 * tokens * width * (width + hidden);
+    const double solution = width * width * (width / 3 + 6 * hidden);
+    return float64Cost * (sums + solutions * solution);
+}
+
+} // namespace
+
+PruningMask withoutCompensation(PruningMask mask) {
+    for (int layer = 0; layer < mask.layerCount(); ++layer) {
+        LayerMask own = mask.layer(layer);
+        if (!own.compensation)
+            continue;
+        own.compensation.reset();
+        mask.setLayer(layer, std::move(own));
+    }
+    return mask;
+}
+
+void noteFit(MaskProvenance& provenance, CompensationMode mode, std::span<const FittedPart> parts,
+             const std::string& text, std::int64_t tokens) {
+    provenance.options["compensate"] = name(mode);
+    std::erase_if(provenance.notes, [](const std::string& note) { return note.starts_with(noteBegin); });
+    std::string note = fmt::format("{} {} fitted on {} tokens of {}", noteBegin, name(mode), tokens, text);
+    std::vector<std::string> mus;
+    for (const FittedPart& part : parts)
+        if (part.mu > 0)
+            mus.push_back(fmt::format("{} {} {}", part.layer, part.isAttention ? "output" : "down", exactly(part.mu)));
+    if (!mus.empty())
+        note += fmt::format("; mu by layer and projection: {}", join(mus, ", "));
+    provenance.notes.push_back(std::move(note));
+}
+
+FittedMask fitCompensation(const Model& model, const PruningMask& mask, CompensationMode mode, const FitText& text,
+                           const Progress& progress) {
+    if (mode == CompensationMode::own)
+        return {mask, {}};
+    PruningMask plain = withoutCompensation(mask);
+    if (mode == CompensationMode::none)
+        return {std::move(plain), {}};
+    checkCanFit(model, text);
+    return Fit(model, std::move(plain), mode, text).run(progress);
+}
+
+double compensationPasses(const ModelSpec& spec, const PruningMask& mask, CompensationMode mode, std::int64_t tokens) {
+    const PruningMask plain = withoutCompensation(mask);
+    const int first = firstCutLayer(plain);
+    const int layers = spec.layerCount();
+    if (mode == CompensationMode::own || mode == CompensationMode::none || first == layers)
+        return 0;
+    const double each = spec.normPlace == NormPlace::parallel ? 2 : 3; // runs of each pruned layer
+    double solving = 0;
+    double pass = lmHeadOperations(spec);
+    const PruningMask dense(spec);
+    for (int layer = 0; layer < layers; ++layer) {
+        pass += layerOperations(spec, layer, dense.layer(layer), 1);
+        for (const Projection which : bothProjections)
+            if (layer >= first && canFit(spec, layer, plain.layer(layer), which))
+                solving += fitOperations(spec, layer, plain.layer(layer), which, static_cast<double>(tokens));
+    }
+    return 1 + each * (layers - first) / layers + solving / (pass * static_cast<double>(tokens));
+}
+
+} // namespace secateur

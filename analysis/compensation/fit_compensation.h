@@ -1,0 +1,60 @@
+#pragma once
+
+#include "analysis/base/progress.h"
+#include "analysis/compensation/compensation_mode.h"
+#include "analysis/masks/mask_record.h"
+#include "analysis/masks/pruning_mask.h"
+#include "analysis/model/model.h"
+#include "analysis/running/runner.h"
+#include "analysis/text/sequences.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+/// The text to which a compensation is fitted.
+struct FitText {
+    std::span<const TokenSequence> sequences;
+    std::int64_t batchTokens = 4096; ///< maximum tokens of a batch, including padding
+    ComputeType type = ComputeType::automatic;
+};
+
+/// How a projection was fitted.
+struct FittedPart {
+    int layer = 0;
+    bool isAttention = false; ///< the output projection of attention, else the down projection of the MLP
+    double mu = 0;            ///< in multiples of the mean diagonal; 0 for the mode bias
+    /// Squared errors on the tokens that were held out to choose mu, divided by the squares of the dense outputs.
+    double errorBefore = 0;
+    double errorAfter = 0;
+};
+
+struct FittedMask {
+    PruningMask mask;
+    std::vector<FittedPart> parts; ///< in the order in which they were fitted
+};
+
+/// Fits a compensation to a mask (resources/manual/compensation.md), from the first layer to the last, attention first.
+/// The last fifth of the tokens is held out to choose mu; the chosen mu is then fitted on all tokens. An earlier
+/// compensation of the mask is replaced.
+/// @param mode `own` returns the mask as it is, `none` without a compensation
+/// @throws Error if the text has too few tokens, layers share weights, or a projection's inputs are not finite;
+/// Cancelled
+FittedMask fitCompensation(const Model& model, const PruningMask& mask, CompensationMode mode, const FitText& text,
+                           const Progress& progress);
+
+/// The approximate cost in forward passes over the text.
+/// @param tokens number of tokens of the text
+double compensationPasses(const ModelSpec& spec, const PruningMask& mask, CompensationMode mode, std::int64_t tokens);
+
+/// Adds the mode, the text and the chosen mus to the provenance of a mask.
+void noteFit(MaskProvenance& provenance, CompensationMode mode, std::span<const FittedPart> parts,
+             const std::string& text, std::int64_t tokens);
+
+/// A mask without its compensation.
+PruningMask withoutCompensation(PruningMask mask);
+
+} // namespace secateur

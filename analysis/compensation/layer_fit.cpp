@@ -1,0 +1,226 @@
+#include "analysis/compensation/layer_fit.h"
+
+#include "analysis/masks/price.h"
+
+#include <ATen/ATen.h>
+
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+/// Stores what a run of a layer shows at some taps.
+class TapValues : public LayerObserver {
+public:
+    explicit TapValues(std::vector<Tap> taps) {
+        for (const Tap tap : taps)
+            m_values.emplace(tap, at::Tensor());
+    }
+
+    /// [rows * positions, width]; undefined if the layer has no such tap
+    at::Tensor rows(Tap tap) const {
+        const at::Tensor& values = m_values.at(tap);
+        return values.defined() ? values.reshape({values.size(0) * values.size(1), -1}) : values;
+    }
+
+    bool wants(int /*layer*/, Tap tap) const override { return m_values.contains(tap); }
+    void see(int /*layer*/, Tap tap, const at::Tensor& values) override { m_values[tap] = values.clone(); }
+
+private:
+    std::map<Tap, at::Tensor> m_values;
+};
+
+const LayerSpec& layerOf(const ModelSpec& spec, int layer) {
+    return spec.layers[static_cast<std::size_t>(layer)];
+}
+
+WeightName weightOf(Projection which) {
+    return which == Projection::output ? WeightName::output : WeightName::down;
+}
+
+WeightName biasOf(Projection which) {
+    return which == Projection::output ? WeightName::outputBias : WeightName::downBias;
+}
+
+std::vector<std::int64_t> kept(const std::vector<bool>& marks) {
+    std::vector<std::int64_t> indices;
+    for (std::size_t i = 0; i < marks.size(); ++i)
+        if (marks[i])
+            indices.push_back(static_cast<std::int64_t>(i));
+    return indices;
+}
+
+/// A projection's output minus the bias of the model.
+at::Tensor withoutBias(const Model& model, int layer, Projection which, const at::Tensor& output) {
+    if (!output.defined() || !model.has(layer, biasOf(which)))
+        return output;
+    return output - model.tensor(layer, biasOf(which)).to(output.options());
+}
+
+bool isBypassed(const ModelSpec& spec, int layer, const LayerMask& mask) {
+    return mask.attention == AttentionCut::bypassQk || layerOf(spec, layer).attention == AttentionKind::valueOnly;
+}
+
+/// The values of the kept heads, which a bypassed attention passes to its output projection.
+/// @param input of the attention, [tokens, hidden]
+at::Tensor bypassedContext(const Model& model, int layer, const LayerMask& mask, const at::Tensor& input) {
+    const ModelSpec& spec = model.spec();
+    const LayerSpec& own = layerOf(spec, layer);
+    at::Tensor values =
+        at::mm(input.to(at::kFloat), model.tensor(layer, WeightName::value).to(input.device(), at::kFloat).t());
+    if (model.has(layer, WeightName::valueBias))
+        values = values + model.tensor(layer, WeightName::valueBias).to(values.options());
+    std::vector<std::int64_t> groups;
+    for (const std::int64_t head : kept(mask.heads))
+        groups.push_back(own.kvGroup(static_cast<int>(head)));
+    const at::Tensor index = at::tensor(groups, at::kLong).to(values.device());
+    const at::Tensor heads = values.reshape({values.size(0), own.kvHeads, own.headDim}).index_select(1, index);
+    // After a norm of the update, its input has no scale.
+    const double model_alpha = own.attention == AttentionKind::valueOnly ? own.alpha : 1;
+    const double alpha = spec.normPlace == NormPlace::sandwich ? 1 : model_alpha * mask.alpha;
+    return heads.flatten(1) * alpha;
+}
+
+/// Weights of the tokens: 1 / mean square of the target if a norm follows the projection. [tokens] float64
+at::Tensor tokenWeights(const ModelSpec& spec, const at::Tensor& target) {
+    if (spec.normPlace != NormPlace::sandwich)
+        return {};
+    const at::Tensor squares = target.to(at::kCPU, at::kDouble).square().mean(1);
+    return at::where(squares > 0, 1 / squares, at::zeros_like(squares));
+}
+
+void addPart(const ModelSpec& spec, const at::Tensor& tokens, const at::Tensor& inputs, const at::Tensor& target,
+             FitSums& sums) {
+    if (tokens.numel() == 0)
+        return;
+    const at::Tensor index = tokens.to(inputs.device());
+    const at::Tensor y = target.index_select(0, index);
+    sums.add(inputs.index_select(0, index), y, tokenWeights(spec, y));
+}
+
+std::vector<float> floatsOf(const at::Tensor& tensor) {
+    const at::Tensor flat = tensor.to(at::kFloat).contiguous();
+    return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+}
+
+/// A weight of all columns, in which the columns of cut units are 0.
+SharedWeight wholeWeight(const at::Tensor& weight, const at::Tensor& columns, std::int64_t width) {
+    at::Tensor whole = at::zeros({weight.size(0), width}, at::kFloat);
+    whole.index_copy_(1, columns, weight.to(at::kFloat));
+    return std::make_shared<const std::vector<float>>(floatsOf(whole));
+}
+
+/// Factors of all units; those of cut ones are 1.
+std::vector<float> wholeFactors(const at::Tensor& factors, const std::vector<bool>& marks) {
+    std::vector<float> whole(marks.size(), 1);
+    const std::vector<float> own = floatsOf(factors);
+    const std::vector<std::int64_t> places = kept(marks);
+    for (std::size_t i = 0; i < places.size(); ++i)
+        whole[static_cast<std::size_t>(places[i])] = own[i];
+    return whole;
+}
+
+} // namespace
+
+std::vector<TokenParts> tokenParts(const PaddedBatches& batches, std::span<const TokenSequence> sequences,
+                                   std::int64_t fittedTokens) {
+    std::vector<std::int64_t> first; // for each sequence, the number of tokens before it
+    std::int64_t tokens = 0;
+    for (const TokenSequence& sequence : sequences) {
+        first.push_back(tokens);
+        tokens += std::ssize(sequence.ids);
+    }
+    std::vector<TokenParts> parts;
+    for (std::size_t i = 0; i < batches.batches.size(); ++i) {
+        const Batch& batch = batches.batches[i];
+        std::vector<std::int64_t> fitted;
+        std::vector<std::int64_t> heldOut;
+        for (int row = 0; row < batch.rows; ++row)
+            for (int position = 0; position < batch.length(row); ++position) {
+                const std::int64_t token = first[batches.sequences[i][static_cast<std::size_t>(row)]] + position;
+                (token < fittedTokens ? fitted : heldOut).push_back(std::int64_t{row} * batch.positions + position);
+            }
+        parts.push_back({at::tensor(fitted, at::kLong), at::tensor(heldOut, at::kLong)});
+    }
+    return parts;
+}
+
+bool canFit(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which) {
+    const LayerParts left = partsLeft(layerOf(spec, layer), mask);
+    if (which == Projection::down)
+        return left.mlp && left.neurons > 0;
+    return (left.attention == AttentionKind::full || left.attention == AttentionKind::valueOnly) &&
+           layerOf(spec, layer).heads > 0 && mask.keptHeads() > 0;
+}
+
+Targets targetsOf(const Model& model, const Plan& dense, int layer, const at::Tensor& x, const Batch& batch,
+                  at::Tensor& output) {
+    TapValues taps({Tap::attentionOutput, Tap::mlpOutput});
+    output = model.runner().runLayer(dense, layer, x, batch, nullptr, &taps);
+    Targets targets;
+    targets[Projection::output] = withoutBias(model, layer, Projection::output, taps.rows(Tap::attentionOutput));
+    targets[Projection::down] = withoutBias(model, layer, Projection::down, taps.rows(Tap::mlpOutput));
+    return targets;
+}
+
+at::Tensor keptColumns(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which) {
+    const std::int64_t size = unitColumns(spec, layer, which);
+    const at::Tensor units = at::tensor(kept(which == Projection::output ? mask.heads : mask.neurons), at::kLong);
+    return (units.unsqueeze(1) * size + at::arange(size, at::kLong)).flatten();
+}
+
+at::Tensor columnsOf(const Model& model, int layer, Projection which, const at::Tensor& columns) {
+    return model.tensor(layer, weightOf(which)).to(at::kCPU, at::kDouble).index_select(1, columns);
+}
+
+std::int64_t unitColumns(const ModelSpec& spec, int layer, Projection which) {
+    return which == Projection::output ? layerOf(spec, layer).headDim : 1;
+}
+
+SumParts emptySums(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which) {
+    const std::int64_t width = keptColumns(spec, layer, mask, which).numel();
+    return {FitSums(width, spec.hidden), FitSums(width, spec.hidden)};
+}
+
+void addSums(const Model& model, const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+             const TokenParts& tokens, const Targets& targets, std::span<const Projection> wanted,
+             OfProjections<SumParts>& sums) {
+    const ModelSpec& spec = model.spec();
+    const LayerMask& mask = plan.mask().layer(layer);
+    const bool bypassed = isBypassed(spec, layer, mask);
+    const Tap attentionTap = bypassed ? Tap::attentionInput : Tap::context;
+    std::vector<Tap> wantedTaps;
+    for (const Projection which : wanted)
+        wantedTaps.push_back(which == Projection::output ? attentionTap : Tap::mlpHidden);
+    TapValues taps(wantedTaps);
+    model.runner().runLayer(plan, layer, x, batch, nullptr, &taps);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        at::Tensor inputs = taps.rows(wantedTaps[i]);
+        if (wanted[i] == Projection::output && bypassed)
+            inputs = bypassedContext(model, layer, mask, inputs);
+        addPart(spec, tokens.fitted, inputs, targets[wanted[i]], sums[wanted[i]].fitted);
+        addPart(spec, tokens.heldOut, inputs, targets[wanted[i]], sums[wanted[i]].heldOut);
+    }
+}
+
+LayerCompensation withFitted(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which,
+                             CompensationMode mode, const FittedProjection& fitted) {
+    LayerCompensation whole = compensationOf(mask);
+    const bool isOutput = which == Projection::output;
+    const std::vector<bool>& marks = isOutput ? mask.heads : mask.neurons;
+    const std::int64_t width = std::ssize(marks) * unitColumns(spec, layer, which);
+    std::vector<float>& factors = isOutput ? whole.headScale : whole.neuronScale;
+    std::vector<float>& bias = isOutput ? whole.attentionBias : whole.mlpBias;
+    SharedWeight& weight = isOutput ? whole.outputWeight : whole.downWeight;
+    factors = fitted.factors.defined() ? wholeFactors(fitted.factors, marks) : std::vector<float>();
+    bias = fitted.bias.defined() ? floatsOf(fitted.bias) : std::vector<float>();
+    weight = mode == CompensationMode::weights
+                 ? wholeWeight(fitted.weight, keptColumns(spec, layer, mask, which), width)
+                 : SharedWeight();
+    return whole;
+}
+
+} // namespace secateur
