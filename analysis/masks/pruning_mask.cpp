@@ -25,7 +25,8 @@ void keepAll(std::vector<bool>& marks) {
 }
 
 /// The canonical form of all masks with the same effect. Units in a dropped sublayer or block are marked as kept.
-LayerMask canonical(LayerMask layer) {
+/// @param headDim head size of the layer
+LayerMask canonical(LayerMask layer, int headDim) {
     if (!layer.block) {
         layer.attention = AttentionCut::keep;
         layer.mlp = true;
@@ -39,7 +40,7 @@ LayerMask canonical(LayerMask layer) {
     else if (layer.alpha == 0)
         layer.alpha = 0; // turns -0 into 0: they are equal but have different digests
     layer.compensation =
-        effectOf(layer.compensation, layer.heads, layer.neurons, !dropsAttention(layer), !dropsMlp(layer));
+        effectOf(layer.compensation, layer.heads, headDim, layer.neurons, !dropsAttention(layer), !dropsMlp(layer));
     return layer;
 }
 
@@ -60,17 +61,53 @@ void checkVector(const std::vector<float>& values, std::size_t expected, const c
         throw Error("has numbers that are not finite", fmt::format("{}: {}", subject, name));
 }
 
-/// The width of the residual stream is not known here: checkFits() compares the sizes of biases with it.
-void checkCompensation(const LayerMask& layer, const std::string& subject) {
+/// @param columns of the projection; 0 = not known here @param checked a weight of the same place that was checked
+void checkWeight(const SharedWeight& weight, std::size_t columns, const SharedWeight& checked, const char* name,
+                 const std::string& subject) {
+    if (!weight || weight == checked)
+        return;
+    if (weight->empty() || (columns > 0 && weight->size() % columns != 0))
+        throw Error(fmt::format("expected rows of {} numbers, found {} numbers", columns, weight->size()),
+                    fmt::format("{}: {}", subject, name));
+    checkVector(*weight, weight->size(), name, subject);
+}
+
+/// The width of the residual stream is not known here: checkFits() compares the sizes of biases and weights with it.
+/// @param before the layer's mask so far, whose weights are known to be valid @param headDim head size of the layer
+void checkCompensation(const LayerMask& layer, const LayerMask& before, int headDim, const std::string& subject) {
     const LayerCompensation& own = compensationOf(layer);
+    const LayerCompensation& checked = compensationOf(before);
     checkVector(own.headScale, layer.heads.size(), "head_scale", subject);
     checkVector(own.neuronScale, layer.neurons.size(), "neuron_scale", subject);
     checkVector(own.attentionBias, own.attentionBias.size(), "attention_bias", subject);
     checkVector(own.mlpBias, own.mlpBias.size(), "mlp_bias", subject);
+    const std::size_t headColumns = layer.heads.size() * static_cast<std::size_t>(headDim);
+    checkWeight(own.outputWeight, headColumns, checked.outputWeight, "o_weight", subject);
+    checkWeight(own.downWeight, layer.neurons.size(), checked.downWeight, "down_weight", subject);
+}
+
+/// @param columns of the projection
+void checkWeightFits(const SharedWeight& weight, int hidden, int columns, const char* name,
+                     const std::string& subject) {
+    const auto expected = static_cast<std::size_t>(hidden) * static_cast<std::size_t>(columns);
+    if (weight && weight->size() != expected)
+        throw Error(fmt::format("expected {} x {} numbers, found {}", hidden, columns, weight->size()),
+                    fmt::format("{}: {}", subject, name));
+}
+
+void refuseFactorsOfReplaced(const LayerCompensation& own, const std::string& subject) {
+    const auto refuse = [&](const char* weight, const char* factors) {
+        throw Error(fmt::format("has {} and {}: a projection is either replaced or scaled", weight, factors), subject);
+    };
+    if (own.outputWeight && !own.headScale.empty())
+        refuse("o_weight", "head_scale");
+    if (own.downWeight && !own.neuronScale.empty())
+        refuse("down_weight", "neuron_scale");
 }
 
 void checkCompensationFits(const LayerMask& mask, const LayerSpec& layer, int hidden, const std::string& subject) {
     const LayerCompensation& own = compensationOf(mask);
+    refuseFactorsOfReplaced(own, subject);
     if (hidden == 0) // a spec that was made from a structure knows neither the width nor all kinds of attention
         return;
     checkVector(own.attentionBias, static_cast<std::size_t>(hidden), "attention_bias", subject);
@@ -81,6 +118,9 @@ void checkCompensationFits(const LayerMask& mask, const LayerSpec& layer, int hi
         throw Error("has linear attention, whose heads have no factors", subject + ": head_scale");
     if (layer.ffn == 0 && own.ofMlp() != LayerCompensation())
         throw Error("has no MLP to compensate", subject);
+    const int columns = layer.attention == AttentionKind::linear ? hidden : layer.heads * layer.headDim;
+    checkWeightFits(own.outputWeight, hidden, columns, "o_weight", subject);
+    checkWeightFits(own.downWeight, hidden, layer.ffn, "down_weight", subject);
 }
 
 void checkAttention(const LayerMask& layer, const std::string& subject) {
@@ -125,7 +165,8 @@ bool haveEqualAttention(const LayerMask& a, const LayerMask& b) {
         return true;
     const LayerCompensation& own = compensationOf(a);
     const LayerCompensation& other = compensationOf(b);
-    return own.headScale == other.headScale && own.attentionBias == other.attentionBias;
+    return own.headScale == other.headScale && own.attentionBias == other.attentionBias &&
+           haveEqualNumbers(own.outputWeight, other.outputWeight);
 }
 
 bool haveEqualMlp(const LayerMask& a, const LayerMask& b) {
@@ -135,7 +176,8 @@ bool haveEqualMlp(const LayerMask& a, const LayerMask& b) {
         return true;
     const LayerCompensation& own = compensationOf(a);
     const LayerCompensation& other = compensationOf(b);
-    return own.neuronScale == other.neuronScale && own.mlpBias == other.mlpBias;
+    return own.neuronScale == other.neuronScale && own.mlpBias == other.mlpBias &&
+           haveEqualNumbers(own.downWeight, other.downWeight);
 }
 
 PruningMask::PruningMask(const ModelSpec& spec)
@@ -147,6 +189,7 @@ PruningMask::PruningMask(const ModelSpec& spec)
         mask.heads = std::vector<bool>(static_cast<std::size_t>(layer.heads), true);
         mask.neurons = std::vector<bool>(static_cast<std::size_t>(layer.ffn), true);
         m_layers.push_back(std::move(mask));
+        m_headDims.push_back(layer.kvHeads > 0 ? layer.headDim : 0);
     }
 }
 
@@ -160,8 +203,9 @@ void PruningMask::setLayer(int index, LayerMask layer) {
     const std::string subject = fmt::format("layer {}", index);
     checkCounts(layer, this->layer(index), subject);
     checkAttention(layer, subject);
-    checkCompensation(layer, subject);
-    const LayerMask cut = canonical(std::move(layer));
+    const int headDim = m_headDims.at(static_cast<std::size_t>(index));
+    checkCompensation(layer, this->layer(index), headDim, subject);
+    const LayerMask cut = canonical(std::move(layer), headDim);
     for (const int tied : tiedTo(index))
         m_layers.at(static_cast<std::size_t>(tied)) = cut;
 }

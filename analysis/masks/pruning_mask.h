@@ -27,8 +27,8 @@ struct LayerMask {
 
     int keptHeads() const;   ///< 0 if the attention or the block is dropped
     int keptNeurons() const; ///< 0 if the MLP or the block is dropped
-    bool hasCuts() const;  ///< whether any unit is cut or the attention is bypassed
-    bool keepsAll() const; ///< whether the layer runs as in the dense model: it has neither cuts nor compensation
+    bool hasCuts() const;    ///< whether any unit is cut or the attention is bypassed
+    bool keepsAll() const;   ///< whether the layer runs as in the dense model: it has neither cuts nor compensation
     bool operator==(const LayerMask& other) const;
 };
 
@@ -73,14 +73,15 @@ public:
     /// block as kept, sets alpha to 1 without bypassQk, and removes parts of the compensation that have no effect, such
     /// as those of a dropped sublayer. Masks with the same effect are then equal.
     /// @throws Error if the number of heads or neurons is not that of the layer, alpha is outside [0, 2], a layer
-    /// without heads is bypassed, or the compensation has another number of factors or numbers that are not finite
+    /// without heads is bypassed, or the compensation has another number of factors, weights with other columns, or
+    /// numbers that are not finite
     void setLayer(int index, LayerMask layer);
 
     bool keepsAll() const;
     bool isCompensated() const; ///< whether any layer has a compensation
     /// Checks that the mask fits a model. @throws Error naming both structures if they differ; Error naming the layer
-    /// if a compensation has biases of another size than the residual stream, or belongs to a sublayer that the model
-    /// does not have
+    /// if a compensation has biases or weights of another size than the residual stream, both factors and a weight of
+    /// one projection, or belongs to a sublayer that the model does not have
     void checkFits(const ModelSpec& spec) const;
     bool operator==(const PruningMask&) const = default;
 
@@ -88,6 +89,7 @@ private:
     std::string m_architecture;
     std::string m_structure;
     std::vector<std::vector<int>> m_tiedGroups;
+    std::vector<int> m_headDims; ///< head size of each layer, as in the structure; 0 under linear attention
     std::vector<LayerMask> m_layers;
 };
 
