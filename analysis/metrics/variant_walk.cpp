@@ -3,7 +3,6 @@
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/running/not_finite.h"
-#include "analysis/running/stream_cache.h"
 
 #include <ATen/ATen.h>
 
@@ -161,9 +160,9 @@ private:
             return;
         std::vector<Batch> batches;
         for (const Stack& stack : m_waiting)
-            batches.push_back(repeated(m_walk.m_batches.batches[stack.batch], stack.variants.size()));
+            batches.push_back(repeated(m_walk.batches().batches[stack.batch], stack.variants.size()));
         LayerWalk walk;
-        walk.firstLayer = m_walk.m_layer + 1;
+        walk.firstLayer = m_walk.m_inputs.layer() + 1;
         walk.start = [&](std::size_t i) {
             const std::vector<at::Tensor> streams = std::exchange(m_waiting[i].streams, {});
             return streams.size() == 1 ? streams.front() : at::cat(streams);
@@ -178,7 +177,7 @@ private:
     }
 
     void keep(const Stack& stack, const at::Tensor& x, const Batch& batch) {
-        const std::vector<std::size_t>& own = m_walk.m_batches.sequences[stack.batch];
+        const std::vector<std::size_t>& own = m_walk.batches().sequences[stack.batch];
         std::vector<std::size_t> rows;
         for (std::size_t i = 0; i < stack.variants.size(); ++i)
             rows.insert(rows.end(), own.begin(), own.end());
@@ -206,33 +205,19 @@ VariantWalk::VariantWalk(const Model& model, const Plan& plan, const VariantText
     , m_plan(&plan)
     , m_text(text)
     , m_losses(model, text.sequences, text.labels)
-    , m_batches(paddedBatches(text.sequences, text.batchTokens)) {}
+    , m_inputs(model.runner(), plan, paddedBatches(text.sequences, text.batchTokens)) {}
 
 std::int64_t VariantWalk::streamBytes() const {
-    return m_batches.tokens() * m_model.spec().hidden * static_cast<std::int64_t>(sizeof(float));
+    return batches().tokens() * m_model.spec().hidden * static_cast<std::int64_t>(sizeof(float));
 }
 
 void VariantWalk::setPlan(const Plan& plan) {
-    const int common = commonLayers(m_plan->mask(), plan.mask());
-    std::erase_if(m_kept, [&](const auto& kept) { return kept.first > common; });
-    if (m_layer > common)
-        m_layer = -1;
+    m_inputs.setPlan(plan);
     m_plan = &plan;
 }
 
 void VariantWalk::keepInputs(int firstLayer, int lastLayer, std::int64_t bytes) {
-    const auto affordable = bytes / std::max<std::int64_t>(1, streamBytes());
-    const int layers = lastLayer - firstLayer + 1;
-    m_firstKept = firstLayer;
-    m_lastKept = affordable > 0 ? lastLayer : firstLayer - 1;
-    m_keptInterval = 1;
-    while ((layers + m_keptInterval - 1) / m_keptInterval > affordable && m_keptInterval < layers)
-        ++m_keptInterval;
-    std::erase_if(m_kept, [&](const auto& kept) { return !isKept(kept.first); });
-}
-
-bool VariantWalk::isKept(int layer) const {
-    return layer >= m_firstKept && layer <= m_lastKept && (layer - m_firstKept) % m_keptInterval == 0;
+    m_inputs.keep(firstLayer, lastLayer, bytes, streamBytes());
 }
 
 VariantWalk::Losses VariantWalk::whole(const Progress& progress) const {
@@ -240,50 +225,21 @@ VariantWalk::Losses VariantWalk::whole(const Progress& progress) const {
     LayerWalk walk;
     walk.finished = [&](std::size_t batch, const at::Tensor& x) {
         for (const WindowLoss& loss :
-             m_losses.of(*m_plan, x, m_batches.batches[batch], m_batches.sequences[batch], progress))
+             m_losses.of(*m_plan, x, batches().batches[batch], batches().sequences[batch], progress))
             losses[loss.index] = loss;
     };
-    forEachLayer(m_model.runner(), *m_plan, m_batches.batches, walk, progress);
+    forEachLayer(m_model.runner(), *m_plan, batches().batches, walk, progress);
     return losses;
 }
 
-/// Makes m_streams the inputs of the highest layer up to `layer` whose inputs are known.
-void VariantWalk::resumeBelow(int layer) {
-    const auto after = m_kept.upper_bound(layer);
-    const int kept = after == m_kept.begin() ? -1 : std::prev(after)->first;
-    if (m_layer >= 0 && m_layer <= layer && m_layer >= kept)
-        return;
-    m_layer = -1;
-    m_streams.clear();
-    if (kept >= 0)
-        m_streams = std::prev(after)->second;
-    else
-        for (const Batch& batch : m_batches.batches)
-            m_streams.push_back(m_model.runner().embed(*m_plan, batch));
-    m_layer = std::max(kept, 0);
-}
-
 void VariantWalk::goTo(int layer, const Progress& progress) {
-    resumeBelow(layer);
-    for (;;) {
-        if (isKept(m_layer))
-            m_kept.try_emplace(m_layer, m_streams);
-        if (m_layer == layer)
-            return;
-        const int current = std::exchange(m_layer, -1); // until all batches have passed the layer: it may be cancelled
-        for (std::size_t batch = 0; batch < m_streams.size(); ++batch) {
-            progress.report(0, fmt::format("layer {}", current));
-            m_streams[batch] =
-                m_model.runner().runLayer(*m_plan, current, m_streams[batch], m_batches.batches[batch]);
-        }
-        m_layer = current + 1;
-    }
+    m_inputs.goTo(layer, progress);
 }
 
 std::vector<VariantWalk::Losses> VariantWalk::under(std::span<const LayerVariant> variants, std::string_view text,
                                                     const Progress& progress) const {
     std::vector<Losses> losses;
-    if (m_plan->mask().tiedTo(m_layer).size() == 1)
+    if (m_plan->mask().tiedTo(m_inputs.layer()).size() == 1)
         losses = sideBySide(variants, text, progress);
     else
         for (const LayerVariant& variant : variants) {
@@ -297,16 +253,16 @@ std::vector<VariantWalk::Losses> VariantWalk::under(std::span<const LayerVariant
     return losses;
 }
 
-std::vector<VariantWalk::Losses> VariantWalk::sideBySide(std::span<const LayerVariant> variants,
-                                                         std::string_view text, const Progress& progress) const {
+std::vector<VariantWalk::Losses> VariantWalk::sideBySide(std::span<const LayerVariant> variants, std::string_view text,
+                                                         const Progress& progress) const {
     std::vector<LayerMask> masks;
     for (const LayerVariant& variant : variants)
         masks.push_back(variant.mask);
     Tails tails(*this, variants, text, progress);
-    for (std::size_t batch = 0; batch < m_streams.size(); ++batch) {
+    for (std::size_t batch = 0; batch < m_inputs.streams().size(); ++batch) {
         progress.check();
         m_model.runner().runVariants(
-            *m_plan, m_layer, m_streams[batch], m_batches.batches[batch], masks,
+            *m_plan, m_inputs.layer(), m_inputs.streams()[batch], batches().batches[batch], masks,
             [&](std::size_t variant, const at::Tensor& stream) { tails.add(batch, variant, stream); });
     }
     tails.finish();
@@ -317,29 +273,29 @@ std::vector<VariantWalk::Losses> VariantWalk::sideBySide(std::span<const LayerVa
 /// Therefore a plan is made for the mask with this variant.
 VariantWalk::Losses VariantWalk::underOwnPlan(const LayerVariant& variant, const Progress& progress) const {
     PruningMask mask = m_plan->mask();
-    mask.setLayer(m_layer, variant.mask);
+    mask.setLayer(m_inputs.layer(), variant.mask);
     const auto plan = m_model.runner().plan(mask, m_plan->type());
     Losses losses = noLosses();
     LayerWalk walk;
-    walk.firstLayer = m_layer;
-    walk.start = [&](std::size_t batch) { return m_streams[batch]; };
+    walk.firstLayer = m_inputs.layer();
+    walk.start = [&](std::size_t batch) { return m_inputs.streams()[batch]; };
     walk.finished = [&](std::size_t batch, const at::Tensor& x) {
         for (const WindowLoss& loss :
-             m_losses.of(*plan, x, m_batches.batches[batch], m_batches.sequences[batch], progress))
+             m_losses.of(*plan, x, batches().batches[batch], batches().sequences[batch], progress))
             losses[loss.index] = loss;
     };
-    forEachLayer(m_model.runner(), *plan, m_batches.batches, walk, progress);
+    forEachLayer(m_model.runner(), *plan, batches().batches, walk, progress);
     return losses;
 }
 
 /// Number of variants of a batch that run as one batch. Small batches are slow; batches above batchTokens gain nothing.
 std::size_t VariantWalk::variantsAtOnce(std::size_t batch) const {
-    return static_cast<std::size_t>(std::max<std::int64_t>(1, m_text.batchTokens / m_batches.batches[batch].tokens()));
+    return static_cast<std::size_t>(std::max<std::int64_t>(1, m_text.batchTokens / batches().batches[batch].tokens()));
 }
 
 std::size_t VariantWalk::stacks(std::span<const LayerVariant> variants) const {
     std::size_t count = 0;
-    for (std::size_t batch = 0; batch < m_batches.batches.size(); ++batch)
+    for (std::size_t batch = 0; batch < batches().batches.size(); ++batch)
         for (auto variant = variants.begin(); variant != variants.end();) {
             const auto end = std::find_if(variant, variants.end(),
                                           [&](const LayerVariant& other) { return other.group != variant->group; });

@@ -4,14 +4,13 @@
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/metrics/gradient_metrics.h"
-#include "analysis/running/padded_batches.h"
+#include "analysis/running/layer_inputs.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -101,9 +100,8 @@ private:
     };
     class Tails;
 
+    const PaddedBatches& batches() const { return m_inputs.batches(); }
     Losses noLosses() const { return Losses(m_losses.sequences()); }
-    void resumeBelow(int layer);
-    bool isKept(int layer) const;
     std::vector<Losses> sideBySide(std::span<const LayerVariant> variants, std::string_view text,
                                    const Progress& progress) const;
     Losses underOwnPlan(const LayerVariant& variant, const Progress& progress) const;
@@ -114,13 +112,7 @@ private:
     const Plan* m_plan;
     VariantText m_text;
     SequenceLosses m_losses;
-    PaddedBatches m_batches;
-    int m_layer = -1; ///< layer whose inputs are in m_streams; -1 = none
-    std::vector<at::Tensor> m_streams;             ///< for each batch, the input of layer m_layer
-    std::map<int, std::vector<at::Tensor>> m_kept; ///< stored inputs of layers, for each batch
-    int m_firstKept = 0;
-    int m_lastKept = -1;
-    int m_keptInterval = 1;
+    LayerInputs m_inputs;
 };
 
 } // namespace secateur

@@ -10,6 +10,7 @@
 #include "analysis/strategies/loss_greedy.h"
 #include "analysis/strategies/prune.h"
 #include "analysis/strategies/ranking_path.h"
+#include "analysis/strategies/search.h"
 #include "analysis/strategies/structured_pruning.h"
 #include "analysis/strategies/two_stage.h"
 
@@ -66,6 +67,16 @@ constexpr std::array chosenMetricOptions{metric, perLayer, reversed};
 constexpr std::array rankingOptions{perLayer, reversed, rules};
 constexpr std::array greedyOptions{perStep, reversed, rules, stop};
 constexpr std::array lossGreedyOptions{screenLosses, unitsToCut};
+constexpr std::array searchOptions{
+    OptionInfo{"mu", "number", "0.3", "ridge of the restored weights, in multiples of the mean diagonal"},
+    OptionInfo{"order", "text", "wanda",
+               "which heads and neurons of a layer go first: wanda = smallest Wanda score; obs = least error after the "
+               "update of the others"},
+    OptionInfo{"restore", "text", "weights",
+               "weights = fit the kept weights of the projection again at each step; none = leave them"},
+    OptionInfo{"step", "number", "0.17", "share of a layer's neurons that a step cuts"},
+    OptionInfo{"units", "text", "heads/neurons/attention/mlps/blocks/bypass",
+               "kinds of steps: heads, neurons, attention, mlps, blocks, bypass, separated by /"}};
 constexpr std::array harpOptions{
     OptionInfo{
         "alpha", "text", "search",
@@ -264,6 +275,17 @@ constexpr std::array strategies{
                  .readsText = true,
                  .passes = lossGreedyPasses,
                  .check = checkLossGreedyOptions},
+    StrategyInfo{.id = "search",
+                 .summary = "Steps in any layer with the lowest measured loss for what they save, each with restored "
+                            "weights",
+                 .removes = "heads, neurons, attention sublayers, MLPs, blocks, and queries and keys",
+                 .budget = "per cent of the parameters of attention and MLPs",
+                 .source = "Secateur: greedy search on the measured loss with restoration",
+                 .begin = beginSearch,
+                 .options = searchOptions,
+                 .readsText = true,
+                 .passes = searchPasses,
+                 .check = checkSearchOptions},
     positionalStrategy("bottom_up", "Blocks from the second one upwards; the first and the last stay", CutEnd::lowest),
     positionalStrategy("top_down", "Blocks from the last but one downwards; the first and the last stay",
                        CutEnd::highest),

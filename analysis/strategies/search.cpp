@@ -1,0 +1,217 @@
+#include "analysis/strategies/search.h"
+
+#include "analysis/base/error.h"
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "analysis/strategies/budget.h"
+#include "analysis/strategies/search_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace secateur {
+
+namespace {
+
+/// The kinds of steps of the option `units`.
+std::vector<StepKind> stepKindsOf(const StrategyRequest& request) {
+    std::vector<std::string> names = split(request.option("units"), '/');
+    std::vector<StepKind> kinds;
+    for (std::size_t i = 0; i < stepKindNames.size(); ++i)
+        if (std::erase(names, stepKindNames[i]) == 1)
+            kinds.push_back(static_cast<StepKind>(i));
+    if (kinds.empty() || !names.empty())
+        throw UsageError(fmt::format("units={} must be one or more of {}, separated by /", request.option("units"),
+                                     join(std::vector<std::string>(stepKindNames.begin(), stepKindNames.end()), ", ")),
+                         std::string(request.info->id));
+    return kinds;
+}
+
+double numberOption(const StrategyRequest& request, std::string_view option, double least, double most) {
+    const std::string text = request.option(option);
+    double number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc() || end != text.data() + text.size() || !(number >= least && number <= most))
+        throw UsageError(fmt::format("{}={} must be a number from {} to {}", option, text, least, most),
+                         std::string(request.info->id));
+    return number;
+}
+
+bool isFirstOf(const StrategyRequest& request, std::string_view option, std::string_view first,
+               std::string_view second) {
+    const std::string value = request.option(option);
+    if (value != first && value != second)
+        throw UsageError(fmt::format("{}={} must be {} or {}", option, value, first, second),
+                         std::string(request.info->id));
+    return value == first;
+}
+
+StepRules rulesOf(const StrategyRequest& request, const Protection& protection) {
+    StepRules rules;
+    rules.kinds = stepKindsOf(request);
+    rules.restores = isFirstOf(request, "restore", "weights", "none");
+    rules.order = isFirstOf(request, "order", "wanda", "obs") ? StepOrder::wanda : StepOrder::obs;
+    rules.neuronShare = numberOption(request, "step", 0, 1);
+    rules.mu = numberOption(request, "mu", 1e-6, 1e6);
+    rules.protection = protection;
+    return rules;
+}
+
+/// The kind of budget by which a search in the strategy's own units prices its steps.
+BudgetOf amountOf(BudgetOf of) {
+    return of == BudgetOf::own ? BudgetOf::layerParameters : of;
+}
+
+/// The mask in which every unit is cut that a search can cut.
+PruningMask everythingCut(const PruneContext& context, const StepRules& rules) {
+    PruningMask mask = context.base;
+    const auto cutAll = [&](StepKind kind, CutUnit unit) {
+        if (std::ranges::find(rules.kinds, kind) == rules.kinds.end())
+            return;
+        for (int layer = 0; layer < context.spec().layerCount(); ++layer)
+            for (int index = 0; index < unitsIn(context.spec().layers[static_cast<std::size_t>(layer)], unit); ++index)
+                if (!rules.protection.covers(context.spec(), unit, layer, index) &&
+                    !isCut(mask, context.spec(), unit, layer, index))
+                    cutUnits(mask, context.spec(), unit, layer, std::array{index});
+    };
+    cutAll(StepKind::blocks, CutUnit::block);
+    cutAll(StepKind::attention, CutUnit::attention);
+    cutAll(StepKind::mlps, CutUnit::mlp);
+    cutAll(StepKind::heads, CutUnit::head);
+    cutAll(StepKind::neurons, CutUnit::neuron);
+    return mask;
+}
+
+class SearchPath : public PrunePath {
+public:
+    explicit SearchPath(const PruneContext& context)
+        : m_context(context)
+        , m_rules(rulesOf(context.request.strategy, context.protection))
+        , m_split(withLastQuarterHeldOut(*context.inputs.text))
+        , m_fitted(m_split.fitted.text())
+        , m_heldOut(m_split.heldOut.text())
+        , m_savings(context.model.card(), context.base, context.request.positions) {
+        if (!context.spec().tiedGroups().empty())
+            throw Error("has layers that share their weights: they cannot be restored one by one",
+                        context.model.card().path);
+    }
+
+    std::size_t steps() const override {
+        std::size_t most = 0;
+        for (const LayerSpec& layer : m_context.spec().layers)
+            most += static_cast<std::size_t>(layer.heads + layer.ffn) + m_rules.kinds.size();
+        return most;
+    }
+    bool measuresSteps() const override { return true; }
+
+    PruneResult after(std::size_t steps, const Progress& progress) override {
+        return resultOf(growthFor(BudgetOf::layerParameters), steps, progress);
+    }
+
+    PruneResult spend(const Budget& budget, const Progress& progress) override {
+        if (!budget.isPercentage || budget.amount > 100)
+            throw UsageError(fmt::format("a budget of search is a percentage such as 20%, not {}", budgetText(budget)),
+                             "--budget");
+        PruneResult result = grown({budget.amount, true, BudgetOf::layerParameters}, progress);
+        const double saved = m_savings.percentage(result.mask, BudgetOf::layerParameters);
+        if (saved < budget.amount - slack) {
+            const double most = std::floor(saved * 100) / 100;
+            throw BudgetTooLarge(
+                fmt::format("{}% of the parameters of attention and MLPs cannot be cut: at most {}% can",
+                            exactly(budget.amount), most),
+                {most, true});
+        }
+        return result;
+    }
+
+    std::optional<PruneResult> spendShare(const Budget& budget, const Savings& /*savings*/,
+                                          const Progress& progress) override {
+        return grown(budget, progress);
+    }
+
+    std::optional<PruningMask> everything() const override { return everythingCut(m_context, m_rules); }
+
+private:
+    static constexpr double slack = 1e-9;
+
+    SearchGrowth& growthFor(BudgetOf of) {
+        std::unique_ptr<SearchGrowth>& growth = m_growths[of];
+        if (!growth)
+            growth = std::make_unique<SearchGrowth>(m_context.model, m_context.base, m_savings,
+                                                    SearchTexts{m_fitted, m_heldOut}, rulesFor(of), of);
+        return *growth;
+    }
+
+    /// Single heads save nothing of a KV cache.
+    StepRules rulesFor(BudgetOf of) const {
+        StepRules rules = m_rules;
+        rules.byGroups = rules.byGroups || of == BudgetOf::kvBytes;
+        return rules;
+    }
+
+    /// The result after the first step that saves enough, or after the last step.
+    PruneResult grown(const Budget& budget, const Progress& progress) {
+        const BudgetOf of = amountOf(budget.of);
+        SearchGrowth& growth = growthFor(of);
+        const double target = budget.amount - slack;
+        std::size_t steps = 0;
+        while (m_savings.percentage(growth.maskAfter(steps), of) < target) {
+            if (steps == growth.steps() && !growth.grow(budget.amount, progress))
+                break;
+            ++steps;
+        }
+        return resultOf(growth, steps, progress);
+    }
+
+    PruneResult resultOf(SearchGrowth& growth, std::size_t steps, const Progress& progress) const {
+        while (growth.steps() < steps && growth.grow(100, progress)) {
+        }
+        m_context.model.checkFiles();
+        const std::size_t made = std::min(steps, growth.steps());
+        PruneResult result{.mask = growth.maskAfter(made), .history = growth.historyAfter(made)};
+        result.order = growth.orderAfter(made);
+        result.data = m_context.inputs.text->data;
+        result.textDigest = m_context.inputs.text->digest;
+        result.notes.push_back(
+            fmt::format("search: {} candidates measured on {} tokens that were not fitted, {} skipped "
+                        "by the queue",
+                        growth.measured(), growth.heldOutTokens(), growth.skipped()));
+        return result;
+    }
+
+    const PruneContext& m_context;
+    StepRules m_rules;
+    SplitText m_split;
+    CalibrationText m_fitted;
+    CalibrationText m_heldOut;
+    Savings m_savings;
+    std::map<BudgetOf, std::unique_ptr<SearchGrowth>> m_growths; ///< one for each kind of budget
+};
+
+} // namespace
+
+std::unique_ptr<PrunePath> beginSearch(const PruneContext& context, const Progress& /*progress*/) {
+    return std::make_unique<SearchPath>(context);
+}
+
+double searchPasses(const ModelSpec& spec, const PruneRequest& request) {
+    const StepRules rules = rulesOf(request.strategy, Protection::parse(request.protect, spec));
+    // Each kind is measured once in each layer, then about as often again for 20 % of the parameters.
+    constexpr double heldOut = 0.25;
+    constexpr double again = 2;
+    constexpr double upwards = 0.6; // layers above a candidate and the LM head
+    constexpr double fitting = 0.1; // layers that run again for the sums, and the equations
+    return static_cast<double>(rules.kinds.size()) * spec.layerCount() * again * (heldOut * upwards + fitting);
+}
+
+void checkSearchOptions(const StrategyRequest& request) {
+    rulesOf(request, {});
+}
+
+} // namespace secateur

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "analysis/strategies/prune.h"
+
+#include <memory>
+
+namespace secateur {
+
+/// Greedy search on the measured loss with restoration (resources/manual/strategies.md, Search). A step cuts a little
+/// more in one layer and fits the kept weights of the projection again. A budget in the strategy's own units is a
+/// percentage of the parameters of attention and MLPs. Different kinds of budgets give different masks.
+/// @throws as SequenceLosses (variant_walk.h): the model must have a loss on the text; Error if layers share weights
+std::unique_ptr<PrunePath> beginSearch(const PruneContext& context, const Progress& progress);
+
+/// Approximate cost in forward passes over the text.
+double searchPasses(const ModelSpec& spec, const PruneRequest& request);
+
+/// Checks the options. @throws UsageError
+void checkSearchOptions(const StrategyRequest& request);
+
+} // namespace secateur

@@ -1,0 +1,196 @@
+#include "analysis/strategies/search_steps.h"
+
+#include "analysis/masks/mask_algebra.h"
+#include "analysis/masks/price.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+Projection projectionOf(CutUnit unit) {
+    return unit == CutUnit::neuron ? Projection::down : Projection::output;
+}
+
+/// The weight that the mask gives a projection, in some columns: the model's, or the restored one. [hidden, columns]
+at::Tensor currentWeight(const Model& model, const PruningMask& mask, int layer, Projection which,
+                         const at::Tensor& columns) {
+    const LayerCompensation& own = compensationOf(mask.layer(layer));
+    const SharedWeight& restored = which == Projection::output ? own.outputWeight : own.downWeight;
+    if (!restored)
+        return columnsOf(model, layer, which, columns);
+    const std::int64_t hidden = model.spec().hidden;
+    const auto width = static_cast<std::int64_t>(restored->size()) / hidden;
+    // from_blob does not write
+    const at::Tensor whole = at::from_blob(const_cast<float*>(restored->data()), {hidden, width}, at::kFloat);
+    return whole.index_select(1, columns).to(at::kDouble);
+}
+
+/// Wanda's score of each unit: the sum over its columns of the size of the weights times the norm of the input.
+at::Tensor wandaScores(const at::Tensor& weight, const FitSums& sums, std::int64_t unitColumns) {
+    const at::Tensor scores = weight.abs().sum(0) * sums.gram.diagonal().clamp_min(0).sqrt();
+    return scores.reshape({-1, unitColumns}).sum(1);
+}
+
+/// The squared error that the removal of each unit adds after the best update of the others.
+at::Tensor obsScores(const at::Tensor& weight, const FitSums& sums, std::int64_t unitColumns, double mu) {
+    at::Tensor matrix = sums.gram.clone();
+    const double ridge = mu * sums.gram.diagonal().mean().item<double>();
+    matrix.diagonal().add_(ridge > 0 ? ridge : 1.0);
+    const at::Tensor inverse = at::cholesky_inverse(at::linalg_cholesky(matrix));
+    if (unitColumns == 1)
+        return weight.square().sum(0) / inverse.diagonal();
+    const std::int64_t units = weight.size(1) / unitColumns;
+    at::Tensor scores = at::empty({units}, at::kDouble);
+    for (std::int64_t unit = 0; unit < units; ++unit) {
+        const std::int64_t first = unit * unitColumns;
+        const at::Tensor block = inverse.narrow(0, first, unitColumns).narrow(1, first, unitColumns);
+        const at::Tensor own = weight.narrow(1, first, unitColumns); // [hidden, unitColumns]
+        scores[unit] = (at::cholesky_solve(own.t(), at::linalg_cholesky(block)) * own.t()).sum();
+    }
+    return scores;
+}
+
+/// Rounds as roundedScores(), so that ties are resolved by position on every machine.
+double rounded(double value) {
+    int exponent = 0;
+    const double fraction = std::frexp(value, &exponent);
+    constexpr double steps = 1 << 20;
+    return std::ldexp(std::round(fraction * steps) / steps, exponent);
+}
+
+} // namespace
+
+std::optional<PruningMask> SearchSteps::next(const PruningMask& mask, int layer, StepKind kind,
+                                             const Progress& progress) {
+    switch (kind) {
+    case StepKind::heads:
+        return withoutUnits(mask, layer, m_rules.byGroups ? CutUnit::kvGroup : CutUnit::head, progress);
+    case StepKind::neurons:
+        return withoutUnits(mask, layer, CutUnit::neuron, progress);
+    case StepKind::attention:
+        return withoutSublayer(mask, layer, CutUnit::attention);
+    case StepKind::mlps:
+        return withoutSublayer(mask, layer, CutUnit::mlp);
+    case StepKind::blocks:
+        return withoutSublayer(mask, layer, CutUnit::block);
+    case StepKind::bypass:
+        break;
+    }
+    return bypassed(mask, layer, progress);
+}
+
+/// The units of a layer that can still be cut.
+std::vector<int> SearchSteps::candidates(const PruningMask& mask, int layer, CutUnit unit) const {
+    const ModelSpec& spec = m_model.spec();
+    std::vector<int> free;
+    for (int index = 0; index < unitsIn(spec.layers[static_cast<std::size_t>(layer)], unit); ++index)
+        if (!isCut(mask, spec, unit, layer, index) && !m_rules.protection.covers(spec, unit, layer, index))
+            free.push_back(index);
+    return free;
+}
+
+/// The units of the next step.
+std::vector<int> SearchSteps::chosen(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const {
+    const ModelSpec& spec = m_model.spec();
+    const LayerSpec& own = spec.layers[static_cast<std::size_t>(layer)];
+    const Projection which = projectionOf(unit);
+    const std::int64_t columns = unitColumns(spec, layer, which);
+    const at::Tensor weight =
+        currentWeight(m_model, mask, layer, which, keptColumns(spec, layer, mask.layer(layer), which));
+    const at::Tensor scores = m_rules.order == StepOrder::wanda ? wandaScores(weight, sums, columns)
+                                                                : obsScores(weight, sums, columns, m_rules.mu);
+    const std::vector<bool>& marks = unit == CutUnit::neuron ? mask.layer(layer).neurons : mask.layer(layer).heads;
+    std::map<int, double> scoreOf; // of each unit; of a KV group the sum over its heads
+    std::int64_t place = 0;
+    for (std::size_t i = 0; i < marks.size(); ++i)
+        if (marks[i]) {
+            const int index = static_cast<int>(i);
+            scoreOf[unit == CutUnit::kvGroup ? own.kvGroup(index) : index] += scores[place++].item<double>();
+        }
+    std::vector<int> free = candidates(mask, layer, unit);
+    std::ranges::stable_sort(free, {}, [&](int index) { return rounded(scoreOf[index]); });
+    const double share = unit == CutUnit::neuron ? std::floor(m_rules.neuronShare * own.ffn) : 1;
+    free.resize(std::min(free.size(), static_cast<std::size_t>(std::max(share, 1.0))));
+    return free;
+}
+
+std::optional<PruningMask> SearchSteps::withoutUnits(const PruningMask& mask, int layer, CutUnit unit,
+                                                     const Progress& progress) {
+    const ModelSpec& spec = m_model.spec();
+    const Projection which = projectionOf(unit);
+    if (!canFit(spec, layer, mask.layer(layer), which) || candidates(mask, layer, unit).empty())
+        return std::nullopt;
+    const FitSums sums = m_fits.sums(layer, which, progress);
+    PruningMask edited = mask;
+    cutUnits(edited, spec, unit, layer, chosen(mask, layer, unit, sums));
+    if (!m_rules.restores || !canFit(spec, layer, edited.layer(layer), which))
+        return edited;
+    const at::Tensor before = keptColumns(spec, layer, mask.layer(layer), which);
+    const at::Tensor after = keptColumns(spec, layer, edited.layer(layer), which);
+    restore(edited, layer, which, sums.of(at::searchsorted(before, after)));
+    return edited;
+}
+
+std::optional<PruningMask> SearchSteps::withoutSublayer(const PruningMask& mask, int layer, CutUnit unit) const {
+    const LayerParts left = partsLeft(m_model.spec().layers[static_cast<std::size_t>(layer)], mask.layer(layer));
+    const bool isLeft = unit == CutUnit::block       ? left.block
+                        : unit == CutUnit::attention ? left.attention != AttentionKind::none
+                                                     : left.mlp;
+    if (!isLeft || candidates(mask, layer, unit).empty())
+        return std::nullopt;
+    PruningMask edited = mask;
+    cutUnits(edited, m_model.spec(), unit, layer, std::array{0});
+    return edited;
+}
+
+/// The attention of the layer bypassed, with the alpha that leaves the least squared error.
+std::optional<PruningMask> SearchSteps::bypassed(const PruningMask& mask, int layer, const Progress& progress) {
+    const ModelSpec& spec = m_model.spec();
+    const LayerParts left = partsLeft(spec.layers[static_cast<std::size_t>(layer)], mask.layer(layer));
+    if (left.attention != AttentionKind::full || left.heads == 0 ||
+        m_rules.protection.covers(spec, CutUnit::attention, layer, 0))
+        return std::nullopt;
+    FitSums sums = m_fits.bypassSums(layer, progress);
+    const at::Tensor columns = keptColumns(spec, layer, mask.layer(layer), Projection::output);
+    const at::Tensor weight = columnsOf(m_model, layer, Projection::output, columns);
+    double alpha = 1; // a norm of the update removes its scale
+    if (spec.normPlace != NormPlace::sandwich) {
+        const double square = (at::mm(weight, sums.gram) * weight).sum().item<double>();
+        const double product = (weight * sums.cross.t()).sum().item<double>();
+        alpha = square > 0 ? std::clamp(product / square, 0.0, mostAlpha) : 0;
+    }
+    if (alpha == 0)
+        return std::nullopt;
+    PruningMask edited = mask;
+    bypassAttention(edited, layer, alpha);
+    if (!m_rules.restores)
+        return edited;
+    sums.gram *= alpha * alpha;
+    sums.cross *= alpha;
+    sums.inputs *= alpha;
+    restore(edited, layer, Projection::output, sums);
+    return edited;
+}
+
+/// Fits the kept weights of a projection. @param sums of the columns that the mask keeps
+void SearchSteps::restore(PruningMask& mask, int layer, Projection which, const FitSums& sums) const {
+    const ModelSpec& spec = m_model.spec();
+    LayerMask own = mask.layer(layer);
+    const at::Tensor weight = columnsOf(m_model, layer, which, keptColumns(spec, layer, own, which));
+    const FittedProjection fitted = fittedProjection(CompensationMode::weights, sums, weight, 1, m_rules.mu);
+    own.compensation = std::make_shared<const LayerCompensation>(
+        withFitted(spec, layer, own, which, CompensationMode::weights, fitted));
+    mask.setLayer(layer, std::move(own));
+}
+
+} // namespace secateur
