@@ -5,10 +5,13 @@
 #include "analysis/metrics/measure_stages.h"
 #include "analysis/running/run_speed.h"
 #include "analysis/running/runner.h"
+#include "analysis/strategies/budget.h"
 #include "analysis/strategies/prune.h"
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <tuple>
 #include <utility>
 
 namespace secateur {
@@ -50,9 +53,9 @@ double passesFor(const ModelSpec& spec, PruneRequest request) {
 }
 
 /// The passes of strategies that read the text themselves. One path serves all budgets, so that only the costliest one
-/// of each path counts.
+/// of each path counts, unless the path measures each budget by itself.
 double strategyPasses(const ModelSpec& spec, const SweepRequest& request, const SweepPlan& plan) {
-    std::map<std::pair<std::size_t, int>, double> ofPaths;
+    std::map<std::tuple<std::size_t, int, std::string>, double> ofPaths;
     for (const PlannedPoint& point : plan.left) {
         if (point.isChosen)
             continue;
@@ -62,7 +65,9 @@ double strategyPasses(const ModelSpec& spec, const SweepRequest& request, const 
                                  point.key.seed.value_or(request.seed),
                                  request.base,
                                  request.positions};
-        double& most = ofPaths[{point.series, point.key.repetition}];
+        const bool isAlone = prune.strategy.info->measuresEachBudget;
+        double& most =
+            ofPaths[{point.series, point.key.repetition, isAlone ? budgetText(point.key.budget) : std::string()}];
         try {
             most = std::max(most, passesFor(spec, prune));
         } catch (const Error&) {

@@ -42,9 +42,25 @@ const SharedAmount& amountOf(BudgetOf of) {
                      "--budget");
 }
 
-template <typename Number> double savedPercentage(const Share<Number>& now, const Share<Number>& base) {
-    const auto all = static_cast<double>(now.all);
-    return all > 0 ? 100 * (static_cast<double>(base.left) - static_cast<double>(now.left)) / all : 0;
+template <typename Number> Share<double> inNumbers(const Share<Number>& share) {
+    return {static_cast<double>(share.all), static_cast<double>(share.left)};
+}
+
+/// The amount that a budget takes a share of.
+Share<double> amountOf(const Price& price, BudgetOf of) {
+    switch (of) {
+    case BudgetOf::parameters:
+        return inNumbers(price.parameters);
+    case BudgetOf::layerParameters:
+        return inNumbers(price.layerParameters);
+    case BudgetOf::kvBytes:
+        return price.kvBytesPerToken;
+    case BudgetOf::operations:
+        return price.operationsPerToken;
+    case BudgetOf::own:
+        break;
+    }
+    return {};
 }
 
 /// Avoids one step too many if a share is reached exactly.
@@ -164,20 +180,12 @@ Savings::Savings(const ModelCard& card, const PruningMask& base, int positions)
     , m_base(m_prices.price(base)) {}
 
 double Savings::percentage(const PruningMask& mask, BudgetOf of) const {
-    const Price price = m_prices.price(mask);
-    switch (of) {
-    case BudgetOf::parameters:
-        return savedPercentage(price.parameters, m_base.parameters);
-    case BudgetOf::layerParameters:
-        return savedPercentage(price.layerParameters, m_base.layerParameters);
-    case BudgetOf::kvBytes:
-        return savedPercentage(price.kvBytesPerToken, m_base.kvBytesPerToken);
-    case BudgetOf::operations:
-        return savedPercentage(price.operationsPerToken, m_base.operationsPerToken);
-    case BudgetOf::own:
-        break;
-    }
-    return 0;
+    const Share<double> now = amountOf(m_prices.price(mask), of);
+    return now.all > 0 ? 100 * (amountOf(m_base, of).left - now.left) / now.all : 0;
+}
+
+double Savings::left(const PruningMask& mask, BudgetOf of) const {
+    return amountOf(m_prices.price(mask), of).left;
 }
 
 PruneResult spend(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress) {
@@ -189,6 +197,11 @@ PruneResult spend(PrunePath& path, const Budget& budget, const Savings& savings,
     }
     if (const auto all = path.everything(); all && savings.percentage(*all, budget.of) < budget.amount - slack)
         refuseShare(budget, savings.percentage(*all, budget.of));
+    if (std::optional<PruneResult> own = path.spendShare(budget, savings, progress)) {
+        if (const double saved = savings.percentage(own->mask, budget.of); saved < budget.amount - slack)
+            refuseShare(budget, saved);
+        return *std::move(own);
+    }
     return path.measuresSteps() ? firstEnough(path, budget, savings, progress)
                                 : ShareSearch(path, budget, savings, progress).find();
 }

@@ -26,6 +26,9 @@ public:
     /// The percentage of the dense model's amount that a mask saves beyond the base. @param of not BudgetOf::own
     double percentage(const PruningMask& mask, BudgetOf of) const;
 
+    /// The amount that a mask keeps. @param of not BudgetOf::own
+    double left(const PruningMask& mask, BudgetOf of) const;
+
     const PruningMask& base() const { return m_mask; }
 
 private:

@@ -1,10 +1,9 @@
 #include "analysis/strategies/loss_greedy.h"
 
 #include "analysis/base/error.h"
-#include "analysis/base/text.h"
-#include "analysis/base/usage_error.h"
 #include "analysis/strategies/loss_steps.h"
 #include "analysis/strategies/step_progress.h"
+#include "analysis/strategies/unit_ranking.h"
 
 #include <ATen/ATen.h>
 
@@ -12,8 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,46 +18,10 @@ namespace secateur {
 
 namespace {
 
-struct RemovedUnit {
-    std::string_view name; ///< in the option `units`
-    CutUnit unit;
-};
+constexpr std::array removableUnits{CutUnit::head, CutUnit::attention, CutUnit::mlp, CutUnit::block};
 
-constexpr std::array removableUnits{
-    RemovedUnit{"heads", CutUnit::head},
-    RemovedUnit{"attention", CutUnit::attention},
-    RemovedUnit{"mlps", CutUnit::mlp},
-    RemovedUnit{"blocks", CutUnit::block},
-};
-
-/// The value of the option `units`, in the order of removableUnits.
 std::vector<CutUnit> removedUnitsOf(const StrategyRequest& request) {
-    const std::string text = request.option("units");
-    std::vector<std::string> names = split(text, '/');
-    std::vector<CutUnit> units;
-    for (const RemovedUnit& known : removableUnits)
-        if (std::erase(names, known.name) == 1)
-            units.push_back(known.unit);
-    if (units.empty() || !names.empty())
-        throw UsageError(
-            fmt::format("units={} must be one or more of heads, attention, mlps, blocks, separated by /", text),
-            std::string(request.info->id));
-    return units;
-}
-
-/// Name of the units for messages.
-std::string pluralOf(const std::vector<CutUnit>& units) {
-    std::vector<std::string> names;
-    for (const CutUnit unit : units)
-        names.emplace_back(plural(unit));
-    return join(names, ", ");
-}
-
-std::size_t countOf(const ModelSpec& spec, const std::vector<CutUnit>& units) {
-    std::size_t count = 0;
-    for (const CutUnit unit : units)
-        count += unitCount(spec, unit);
-    return count;
+    return unitsOption(request, removableUnits);
 }
 
 VariantText variantText(const CalibrationText& text) {

@@ -83,6 +83,8 @@ struct PruneContext {
     MetricResult measure(const MetricRequest& metric, const Progress& progress) const;
 };
 
+class Savings;
+
 /// Two masks whose savings are the least and the most that a mask can save. They may be equal.
 struct SavingsBounds {
     PruningMask least;
@@ -102,6 +104,12 @@ public:
     /// The result for a budget in the strategy's own units.
     /// @throws BudgetTooLarge, UsageError for budgets that are not in these units; otherwise as after()
     virtual PruneResult spend(const Budget& budget, const Progress& progress) = 0;
+    /// For strategies whose cuts depend on the budget: the result for a budget in a share of the model. It saves less than
+    /// the share if no unit is left to cut. Empty = the budget is a number of steps. @throws as after()
+    virtual std::optional<PruneResult> spendShare(const Budget& /*budget*/, const Savings& /*savings*/,
+                                                  const Progress& /*progress*/) {
+        return std::nullopt;
+    }
     /// Whether each step needs a measurement under the cuts of the steps before it.
     virtual bool measuresSteps() const { return false; }
     /// The mask after all steps, if it is known without measuring.

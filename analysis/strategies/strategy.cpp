@@ -11,6 +11,7 @@
 #include "analysis/strategies/prune.h"
 #include "analysis/strategies/ranking_path.h"
 #include "analysis/strategies/search.h"
+#include "analysis/strategies/second_order.h"
 #include "analysis/strategies/structured_pruning.h"
 #include "analysis/strategies/two_stage.h"
 
@@ -77,6 +78,11 @@ constexpr std::array searchOptions{
     OptionInfo{"step", "number", "0.17", "share of a layer's neurons that a step cuts"},
     OptionInfo{"units", "text", "heads/neurons/attention/mlps/blocks/bypass",
                "kinds of steps: heads, neurons, attention, mlps, blocks, bypass, separated by /"}};
+constexpr std::array secondOrderOptions{
+    OptionInfo{"passes", "integer", "4", "number of backward passes with random signs of the token losses"},
+    OptionInfo{"refresh", "integer", "10", "parts of the budget, each with new gradients"},
+    OptionInfo{"units", "text", "heads/neurons",
+               "kinds of units to cut: heads, neurons, attention, mlps, blocks, separated by /"}};
 constexpr std::array harpOptions{
     OptionInfo{
         "alpha", "text", "search",
@@ -286,6 +292,18 @@ constexpr std::array strategies{
                  .readsText = true,
                  .passes = searchPasses,
                  .check = checkSearchOptions},
+    StrategyInfo{.id = "second_order",
+                 .summary = "Units whose removal raises the loss least by gradients, which are taken again in each tenth "
+                            "of the budget",
+                 .removes = "heads, neurons, attention sublayers, MLPs or blocks",
+                 .budget = "units of these kinds; per cent of all in the model",
+                 .source = "second-order prediction of a mask",
+                 .begin = beginSecondOrder,
+                 .options = secondOrderOptions,
+                 .readsText = true,
+                 .passes = secondOrderPasses,
+                 .check = checkSecondOrderOptions,
+                 .measuresEachBudget = true},
     positionalStrategy("bottom_up", "Blocks from the second one upwards; the first and the last stay", CutEnd::lowest),
     positionalStrategy("top_down", "Blocks from the last but one downwards; the first and the last stay",
                        CutEnd::highest),

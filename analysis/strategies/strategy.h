@@ -59,6 +59,8 @@ struct StrategyInfo {
     std::string_view neuronMetric = {};
     /// For strategies that use PruneRequest::seed with some options only.
     bool (*usesSeed)(const StrategyRequest& request) = nullptr;
+    /// Whether a path measures anew for each budget, so that the costs of several budgets add up.
+    bool measuresEachBudget = false;
 };
 
 /// All strategies, in the order in which lists show them. resources/manual/strategies.md defines them.

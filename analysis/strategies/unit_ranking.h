@@ -4,11 +4,24 @@
 #include "analysis/masks/mask_record.h"
 #include "analysis/strategies/prune.h"
 
+#include <cstddef>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace secateur {
 
 // What strategies that cut both heads and neurons have in common.
+
+/// The kinds of units that the option `units` names, in the order of `known`.
+/// @param known kinds of units that the strategy can cut @throws UsageError if it names no or other kinds
+std::vector<CutUnit> unitsOption(const StrategyRequest& request, std::span<const CutUnit> known);
+
+/// Name of several kinds of units for messages.
+std::string pluralOf(std::span<const CutUnit> units);
+
+/// Number of units of these kinds in the model. Layers that share their weights count once.
+std::size_t countOf(const ModelSpec& spec, std::span<const CutUnit> units);
 
 /// The kinds of units that a strategy cuts: the option `components`.
 struct CutComponents {
