@@ -1,5 +1,7 @@
 #include "analysis/metrics/layer_sums.h"
 
+#include "analysis/masks/projection_weight.h"
+
 #include "analysis/model/kernels.h"
 
 #include <ATen/ATen.h>
@@ -186,7 +188,7 @@ void scale(ColumnSizes& sizes, const std::vector<float>& factors) {
 const ColumnSizes& WritingWeights::columns(int layer, WeightName which) {
     const auto [found, isNew] = m_columns.try_emplace({layer, which});
     if (isNew) {
-        const at::Tensor weight = m_model.tensor(layer, which);
+        const at::Tensor weight = projectionWeight(m_model, layer, which, compensationOf(m_mask.layer(layer)));
         found->second = {doublesOf(meanMagnitudes(weight)), doublesOf(m_model.kernels().columnSquares(weight))};
         scale(found->second, columnFactors(compensationOf(m_mask.layer(layer)), which));
     }
@@ -200,11 +202,12 @@ at::Tensor WritingWeights::ofHeads(int layer, const std::vector<std::size_t>& he
         m_heads.clear();
     const std::int64_t headDim = context.size(3);
     const std::vector<std::int64_t> indices(heads.begin(), heads.end());
-    const at::Tensor weight = m_model.tensor(layer, WeightName::output);
+    const LayerCompensation& compensation = compensationOf(m_mask.layer(layer));
+    const at::Tensor weight = projectionWeight(m_model, layer, WeightName::output, compensation);
     const at::Tensor byHead = weight.reshape({weight.size(0), -1, headDim}).transpose(0, 1); // [heads, hidden, headDim]
     const at::ScalarType type = m_type == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat;
     at::Tensor own = byHead.index_select(0, at::tensor(indices, at::kLong));
-    if (const std::vector<float>& factors = compensationOf(m_mask.layer(layer)).headScale; !factors.empty()) {
+    if (const std::vector<float>& factors = compensation.headScale; !factors.empty()) {
         const at::Tensor all = at::tensor(at::ArrayRef<float>(factors)).index_select(0, at::tensor(indices, at::kLong));
         own = own.to(at::kFloat) * all.to(own.device()).view({-1, 1, 1});
     }

@@ -84,8 +84,8 @@ struct ColumnSizes {
     std::vector<double> squares;    ///< sum_o W_oj^2
 };
 
-/// The output and down projections, for metrics that combine weights with activations. Their columns are multiplied by
-/// the factors of the mask's compensation. Each matrix is read once.
+/// The output and down projections, for metrics that combine weights with activations. They have the weights of the
+/// mask's compensation, and their columns are multiplied by its factors. Each matrix is read once.
 class WritingWeights {
 public:
     /// @param mask must outlive this object

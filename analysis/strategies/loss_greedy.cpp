@@ -24,10 +24,6 @@ std::vector<CutUnit> removedUnitsOf(const StrategyRequest& request) {
     return unitsOption(request, removableUnits);
 }
 
-VariantText variantText(const CalibrationText& text) {
-    return {.sequences = text.sequences, .labels = text.labels, .batchTokens = text.batchTokens};
-}
-
 class LossGreedyPath : public PrunePath {
 public:
     explicit LossGreedyPath(const PruneContext& context)

@@ -48,6 +48,10 @@ StepCosts stepCosts(double units, double each, double kinds) {
 
 } // namespace
 
+VariantText variantText(const CalibrationText& text) {
+    return {.sequences = text.sequences, .labels = text.labels, .batchTokens = text.batchTokens};
+}
+
 std::vector<AblationPart> removableParts(const ModelSpec& spec, const PruningMask& mask, std::span<const CutUnit> units,
                                          const Protection& protection) {
     const std::vector<MetricRequest> requests = removalsOf(units);

@@ -7,6 +7,7 @@
 #include "analysis/metrics/variant_walk.h"
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
+#include "analysis/strategies/prune.h"
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,9 @@
 namespace secateur {
 
 // For sources only: includes ATen.
+
+/// A calibration text for losses under variants. The argument must outlive the result.
+VariantText variantText(const CalibrationText& text);
 
 /// The removal that a step of a greedy strategy chooses.
 struct LossStep {

@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/masks/mask_algebra.h"
+#include "analysis/strategies/loss_steps.h"
 
 #include <fmt/format.h>
 
@@ -17,10 +18,6 @@ namespace {
 
 constexpr double perNat = 1e6;
 
-VariantText variantText(const CalibrationText& text) {
-    return {.sequences = text.sequences, .labels = text.labels, .batchTokens = text.batchTokens};
-}
-
 /// The units that a kind of step cuts, one by one.
 CutUnit unitOf(StepKind kind) {
     constexpr std::array units{CutUnit::head, CutUnit::neuron, CutUnit::attention,
@@ -28,7 +25,36 @@ CutUnit unitOf(StepKind kind) {
     return units[static_cast<std::size_t>(kind)];
 }
 
+/// The mean losses under candidates of one layer.
+std::vector<double> lossesUnder(VariantWalk& walk, std::span<const PruningMask* const> masks, int layer,
+                                const Progress& progress) {
+    std::vector<LayerVariant> variants;
+    for (std::size_t i = 0; i < masks.size(); ++i)
+        variants.push_back({masks[i]->layer(layer), i}); // one by one, so that rounding does not depend on the others
+    walk.goTo(layer, progress);
+    std::vector<double> losses;
+    for (const VariantWalk::Losses& found :
+         walk.under(variants, fmt::format("candidates of layer {}", layer), progress))
+        losses.push_back(std::round(meanLoss(found) * perNat) / perNat);
+    return losses;
+}
+
 } // namespace
+
+CalibrationText beginningOf(const CalibrationText& text) {
+    std::int64_t all = 0;
+    for (const TokenSequence& sequence : text.sequences)
+        all += std::ssize(sequence.ids);
+    constexpr std::int64_t share = 4;
+    std::size_t count = 0;
+    for (std::int64_t tokens = 0; count < text.sequences.size() && share * tokens < all; ++count)
+        tokens += std::ssize(text.sequences[count].ids);
+    CalibrationText beginning = text;
+    beginning.sequences = text.sequences.first(count);
+    if (!text.labels.empty())
+        beginning.labels = text.labels.first(count);
+    return beginning;
+}
 
 SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Savings& savings, SearchTexts texts,
                            StepRules rules, BudgetOf of)
@@ -39,7 +65,8 @@ SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Sa
     , m_plan(model.runner().plan(base, texts.heldOut.type))
     , m_fits(model, *m_plan, texts.fitted.sequences, texts.fitted.batchTokens, texts.fitted.streamBytes)
     , m_candidates(model, m_fits, std::move(rules))
-    , m_walk(model, *m_plan, variantText(texts.heldOut)) {
+    , m_walk(model, *m_plan, variantText(texts.heldOut))
+    , m_beginning(beginningOf(texts.heldOut)) {
     m_walk.keepInputs(0, model.spec().layerCount() - 1, texts.heldOut.streamBytes / 4);
 }
 
@@ -79,37 +106,38 @@ bool SearchGrowth::prepare(Candidate& candidate, const Progress& progress) {
     return candidate.saved > 0;
 }
 
-/// Measures candidates of one layer.
-void SearchGrowth::measure(std::span<Candidate> candidates, const Progress& progress) {
-    if (candidates.empty())
-        return;
-    const int layer = candidates.front().layer;
-    std::vector<LayerVariant> variants;
-    for (const Candidate& candidate : candidates)
-        variants.push_back({candidate.mask.layer(layer), static_cast<std::size_t>(candidate.kind)});
-    m_walk.goTo(layer, progress);
-    const std::vector<VariantWalk::Losses> losses =
-        m_walk.under(variants, fmt::format("candidates of layer {}", layer), progress);
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-        candidates[i].loss = std::round(meanLoss(losses[i]) * perNat) / perNat;
-        candidates[i].rise = std::llround((candidates[i].loss - lossNow()) * perNat);
-        candidates[i].measuredAt = std::ssize(m_steps);
-    }
-    m_measured += std::ssize(candidates);
+/// Measures a candidate on the whole held-out text.
+void SearchGrowth::measure(Candidate& candidate, const Progress& progress) {
+    const std::array masks{&std::as_const(candidate.mask)};
+    candidate.loss = lossesUnder(m_walk, masks, candidate.layer, progress).front();
+    candidate.rise = std::llround((candidate.loss - lossNow()) * perNat);
+    candidate.measuredAt = std::ssize(m_steps);
+    ++m_measured;
 }
 
-/// Measures all first steps, layer by layer.
+/// Estimates the prices of all first steps, layer by layer, on the beginning of the held-out text.
 void SearchGrowth::begin(const Progress& progress) {
     m_queue.clear();
     m_before = std::round(meanLoss(m_walk.whole(progress)) * perNat) / perNat;
+    VariantWalk walk(m_model, *m_plan, variantText(m_beginning));
+    const double before = meanLoss(walk.whole(progress));
     for (int layer = 0; layer < m_model.spec().layerCount(); ++layer) {
         std::vector<Candidate> own;
+        std::vector<const PruningMask*> masks;
         for (const StepKind kind : m_candidates.rules().kinds) {
             Candidate candidate{.layer = layer, .kind = kind, .mask = {}};
             if (prepare(candidate, progress))
                 own.push_back(std::move(candidate));
         }
-        measure(own, progress);
+        for (const Candidate& candidate : own)
+            masks.push_back(&candidate.mask);
+        if (own.empty())
+            continue;
+        const std::vector<double> losses = lossesUnder(walk, masks, layer, progress);
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            own[i].rise = std::llround((losses[i] - before) * perNat);
+            own[i].mask = {};
+        }
         std::ranges::move(own, std::back_inserter(m_queue));
     }
     m_hasBegun = true;
@@ -119,7 +147,7 @@ bool SearchGrowth::grow(double target, const Progress& progress) {
     const Progress report = stepReport(target, progress);
     if (!m_hasBegun)
         begin(report);
-    std::int64_t measured = m_steps.empty() ? std::ssize(m_queue) : 0;
+    std::int64_t measured = 0;
     while (!m_queue.empty()) {
         const auto first = std::ranges::min_element(m_queue, isCheaper);
         if (isCurrent(*first)) {
@@ -132,7 +160,7 @@ bool SearchGrowth::grow(double target, const Progress& progress) {
             m_queue.erase(first);
             continue;
         }
-        measure(std::span(&candidate, 1), report);
+        measure(candidate, report);
         ++measured;
         *first = std::move(candidate);
     }

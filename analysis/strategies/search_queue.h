@@ -22,6 +22,9 @@ struct SearchTexts {
     const CalibrationText& heldOut; ///< losses are measured on it
 };
 
+/// The beginning of a text: at least a quarter of its tokens, in whole sequences.
+CalibrationText beginningOf(const CalibrationText& text);
+
 /// A search for one kind of budget. Its steps can be continued at any time.
 class SearchGrowth {
 public:
@@ -58,7 +61,7 @@ private:
         StepKind kind = StepKind::heads;
         std::int64_t rise = 0;        ///< of the loss, in 1e-6 nats
         double saved = 0;             ///< percentage of the dense model's amount
-        std::int64_t measuredAt = -1; ///< number of steps when it was measured; -1 = not measured
+        std::int64_t measuredAt = -1; ///< number of steps when it was measured; -1 = not on the whole text
         double loss = 0;
         PruningMask mask; ///< after the step; valid only if it was measured after the latest step
     };
@@ -69,7 +72,7 @@ private:
     bool isCurrent(const Candidate& candidate) const { return candidate.measuredAt == std::ssize(m_steps); }
     void begin(const Progress& progress);
     bool prepare(Candidate& candidate, const Progress& progress);
-    void measure(std::span<Candidate> candidates, const Progress& progress);
+    void measure(Candidate& candidate, const Progress& progress);
     void take(const Candidate& candidate);
     std::vector<OrderedCut> cutsOf(const PruningMask& after, int layer, StepKind kind, double loss) const;
     Progress stepReport(double target, const Progress& progress) const;
@@ -82,6 +85,7 @@ private:
     LayerFits m_fits;
     SearchSteps m_candidates;
     VariantWalk m_walk;
+    CalibrationText m_beginning; ///< of the held-out text, on which first prices are estimated
     std::vector<Candidate> m_queue;
     std::vector<Step> m_steps;
     double m_before = 0; ///< loss under the base

@@ -2,6 +2,7 @@
 
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/price.h"
+#include "analysis/masks/projection_weight.h"
 
 #include <ATen/ATen.h>
 
@@ -24,15 +25,10 @@ Projection projectionOf(CutUnit unit) {
 /// The weight that the mask gives a projection, in some columns: the model's, or the restored one. [hidden, columns]
 at::Tensor currentWeight(const Model& model, const PruningMask& mask, int layer, Projection which,
                          const at::Tensor& columns) {
-    const LayerCompensation& own = compensationOf(mask.layer(layer));
-    const SharedWeight& restored = which == Projection::output ? own.outputWeight : own.downWeight;
-    if (!restored)
-        return columnsOf(model, layer, which, columns);
-    const std::int64_t hidden = model.spec().hidden;
-    const auto width = static_cast<std::int64_t>(restored->size()) / hidden;
-    // from_blob does not write
-    const at::Tensor whole = at::from_blob(const_cast<float*>(restored->data()), {hidden, width}, at::kFloat);
-    return whole.index_select(1, columns).to(at::kDouble);
+    const WeightName name = which == Projection::output ? WeightName::output : WeightName::down;
+    return projectionWeight(model, layer, name, compensationOf(mask.layer(layer)))
+        .to(at::kCPU, at::kDouble)
+        .index_select(1, columns);
 }
 
 /// Wanda's score of each unit: the sum over its columns of the size of the weights times the norm of the input.

@@ -108,6 +108,13 @@ void append(std::string& key, const std::vector<float>& values) {
     key.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
 }
 
+/// Appends the address of a compensation's weight, because its numbers are too many for a key. PlanLayer::replaced
+/// keeps them: as long as the store has the layer, no other weight can get the address. Equal numbers at two addresses
+/// are converted twice.
+void append(std::string& key, const SharedWeight& weight) {
+    key += fmt::format("{} ", static_cast<const void*>(weight.get()));
+}
+
 /// The key of a layer's weights under a mask. @param layer index in the file, which layers that share weights have in
 /// common
 std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion) {
@@ -116,9 +123,12 @@ std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion
                                   mask.mlp, mask.block);
     append(key, mask.heads);
     append(key, mask.neurons);
-    if (const LayerCompensation& own = compensationOf(mask); !own.empty())
+    if (const LayerCompensation& own = compensationOf(mask); !own.empty()) {
         for (const auto* values : {&own.headScale, &own.neuronScale, &own.attentionBias, &own.mlpBias})
             append(key, *values);
+        append(key, own.outputWeight);
+        append(key, own.downWeight);
+    }
     return key;
 }
 

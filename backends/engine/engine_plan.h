@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/masks/projection_weight.h"
 #include "analysis/running/runner.h"
 #include "backends/engine/plan_layer.h"
 
@@ -87,8 +88,11 @@ public:
     /// The weights of a layer for the backward pass. On the CPU they are float32. They are packed together with their
     /// transposes, unless the engine uses ATen only.
     LayerPointer gradientLayer(int index) const;
-    /// The output projection of all heads, including cut heads, in the stored type.
-    at::Tensor outputWeight(int index) const { return m_model.tensor(index, WeightName::output); }
+    /// The output projection of all heads, including cut heads: that of the plan's compensation, or in the stored type.
+    /// Without the factors of the compensation.
+    at::Tensor outputWeight(int index) const {
+        return projectionWeight(m_model, index, WeightName::output, compensationOf(mask().layer(index)));
+    }
     std::shared_ptr<const EmbeddingAndHead> embeddingAndHead() const;
     std::shared_ptr<const EmbeddingAndHead> gradientEmbeddingAndHead() const;
     /// Whether the weights of both plans fit the memory budget together. Shared weights count once.

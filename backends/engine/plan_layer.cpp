@@ -1,5 +1,6 @@
 #include "backends/engine/plan_layer.h"
 
+#include "analysis/masks/projection_weight.h"
 #include "analysis/running/scalar_type.h"
 
 #include <ATen/ATen.h>
@@ -176,6 +177,7 @@ public:
     }
 
     PlanLayer make() {
+        m_made.replaced = {m_compensation.outputWeight, m_compensation.downWeight};
         if (!m_mask.block) {
             m_made.dropped = true;
             return std::move(m_made);
@@ -218,9 +220,15 @@ private:
         if (hasPostNorm)
             m_made.attentionPostNorm = m_reader.norm(attentionPostNorm, attentionPostNormBias, scale);
         if (spec.attention == AttentionKind::linear)
-            project(m_reader.weight(output), hasPostNorm ? 1 : scale);
+            project(projection(output), hasPostNorm ? 1 : scale);
         else
             heads(hasPostNorm ? 1 : scale);
+    }
+
+    /// The output or down projection, with the weight that the compensation puts there.
+    at::Tensor projection(WeightName which) const {
+        const SharedWeight& own = replacementOf(m_compensation, which);
+        return own ? tensorOf(own, m_spec.hidden) : m_reader.weight(which);
     }
 
     /// Converts the output projection. @param scale factor of its weights and of the model's bias, but not of the bias
@@ -247,7 +255,7 @@ private:
         m_made.groupBegin.push_back(static_cast<int>(m_made.keptHeads.size()));
         const int dim = spec.headDim;
         at::Tensor out =
-            scaledColumns(headColumns(m_reader.weight(output), dim, queryHeads), m_compensation.headScale, queryHeads);
+            scaledColumns(headColumns(projection(output), dim, queryHeads), m_compensation.headScale, queryHeads);
         if (spec.attention == AttentionKind::valueOnly) {
             out = foldedOutput(out, kvHeads.size());
             m_made.projections = m_reader.linear({headRows(m_reader.weight(value), dim, kvHeads)},
@@ -297,7 +305,7 @@ private:
             m_made.gateUp = m_reader.linear({rows(gate), rows(up)}, {entries(gateBias), entries(upBias)});
         else
             m_made.gateUp = m_reader.linear({rows(up)}, {entries(upBias)});
-        const at::Tensor columns = headColumns(m_reader.weight(down), 1, neurons);
+        const at::Tensor columns = headColumns(projection(down), 1, neurons);
         const at::Tensor bias = withAdded(m_reader.vector(downBias), m_compensation.mlpBias, m_reader.device());
         m_made.down = m_reader.linear({scaledColumns(columns, m_compensation.neuronScale, neurons)}, {bias});
         spec.ffn = static_cast<int>(neurons.size());

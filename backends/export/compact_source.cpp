@@ -42,6 +42,30 @@ CompactSource::CompactSource(const ModelCard& card)
     , m_names(*m_checkpoint, m_description.tensors, m_description.prefixes)
     , m_firstPart(firstPartOf(card)) {}
 
+CompactSource::CompactSource(const ModelCard& card, const PruningMask& mask)
+    : CompactSource(card) {
+    for (int layer = 0; layer < mask.layerCount(); ++layer) {
+        const LayerCompensation& own = compensationOf(mask.layer(layer));
+        replace(layer, WeightName::output, own.outputWeight);
+        replace(layer, WeightName::down, own.downWeight);
+    }
+}
+
+/// Puts the weight of a compensation in the place of a matrix, as a float32 tensor with the same name.
+void CompactSource::replace(int layer, WeightName which, const SharedWeight& weight) {
+    const TensorSlot own = m_slots.slot(layer, which);
+    if (!weight || !own.entry)
+        return;
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(*weight));
+    auto entry = std::make_unique<TensorEntry>(*own.entry);
+    entry->type = safetensorsType("F32");
+    entry->shape = {m_description.spec.hidden, std::ssize(*weight) / m_description.spec.hidden};
+    entry->file = MappedFile::inMemory(own.entry->file->path(), {bytes.begin(), bytes.end()});
+    entry->data = entry->file->bytes();
+    m_slots.replace(layer, which, *entry);
+    m_replaced.push_back(std::move(entry));
+}
+
 const TensorPattern* CompactSource::ownPattern(WeightName weight) const {
     const int layers = isOfLayer(weight) ? m_description.spec.layerCount() : 1;
     for (int layer = 0; layer < layers; ++layer)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/masks/pruning_mask.h"
 #include "analysis/model/model_card.h"
 #include "backends/formats/gguf.h"
 #include "backends/formats/quants.h"
@@ -19,6 +20,8 @@ class CompactSource {
 public:
     /// @throws Error if the checkpoint cannot be opened
     explicit CompactSource(const ModelCard& card);
+    /// The files with the weights that a mask's compensation replaces. @throws Error if the checkpoint cannot be opened
+    CompactSource(const ModelCard& card, const PruningMask& mask);
 
     const Checkpoint& checkpoint() const { return *m_checkpoint; }
     const CheckpointDescription& description() const { return m_description; }
@@ -30,9 +33,12 @@ public:
     std::string_view prefix() const { return m_names.prefix(); } ///< of the source's tensor names
 
 private:
+    void replace(int layer, WeightName which, const SharedWeight& weight);
+
     std::unique_ptr<const Checkpoint> m_checkpoint;
     CheckpointDescription m_description;
     TensorSlots m_slots;
+    std::vector<std::unique_ptr<const TensorEntry>> m_replaced; ///< weights of the compensation
     TensorFinder m_names;
     std::optional<GgufPart> m_firstPart; ///< of a GGUF source
 };

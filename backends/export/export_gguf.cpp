@@ -136,7 +136,7 @@ std::vector<std::string_view> ggufTypeNames(std::string_view) {
 
 std::unique_ptr<const PreparedExport> prepareGguf(const ExportTarget& target, const Model& source,
                                                   const ExportRequest& request) {
-    const auto opened = std::make_shared<const CompactSource>(source.card());
+    const auto opened = std::make_shared<const CompactSource>(source.card(), request.record.mask);
     const CompactSource& files = *opened;
     const bool isGguf = source.card().format == "gguf";
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, source.card().format);

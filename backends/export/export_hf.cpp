@@ -109,7 +109,7 @@ std::vector<std::string_view> paddedTypeNames(std::string_view format) {
 std::unique_ptr<const PreparedExport> prepareHuggingFace(const ExportTarget& target, const Model& source,
                                                          const ExportRequest& request) {
     const ModelCard& card = source.card();
-    const auto opened = std::make_shared<const CompactSource>(card);
+    const auto opened = std::make_shared<const CompactSource>(card, request.record.mask);
     const CompactSource& files = *opened;
     const bool isGguf = card.format == "gguf";
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, card.format);

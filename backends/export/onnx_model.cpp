@@ -169,7 +169,8 @@ private:
                              .columns = units,
                              .factors = factorsOf(compensation.headScale, units, layer.headDim),
                              .scale = bypasses ? mask.alpha : 1,
-                             .added = compensation.attentionBias});
+                             .added = compensation.attentionBias,
+                             .replacement = compensation.outputWeight});
     }
 
     /// The outputs of the heads, [batch, sequence, heads * headDim].
@@ -224,7 +225,8 @@ private:
                              .bias = downBias,
                              .columns = neurons,
                              .factors = factorsOf(compensation.neuronScale, neurons),
-                             .added = compensation.mlpBias});
+                             .added = compensation.mlpBias,
+                             .replacement = compensation.downWeight});
     }
 
     std::string activated(const std::string& name, const std::string& x) {

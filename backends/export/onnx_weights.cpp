@@ -1,5 +1,6 @@
 #include "backends/export/onnx_weights.h"
 
+#include "analysis/masks/projection_weight.h"
 #include "backends/base/memory_error.h"
 
 #include <ATen/ATen.h>
@@ -34,7 +35,9 @@ std::int64_t keptCount(const std::vector<std::int64_t>& kept, std::int64_t all) 
 }
 
 at::Tensor projectionWeight(const Model& model, const OnnxProjection& part) {
-    at::Tensor weight = keptPart(keptPart(model.tensor(part.layer, part.weight), 0, part.rows), 1, part.columns);
+    const at::Tensor whole = part.replacement ? tensorOf(part.replacement, model.spec().hidden)
+                                              : model.tensor(part.layer, part.weight);
+    at::Tensor weight = keptPart(keptPart(whole, 0, part.rows), 1, part.columns);
     weight = weight.to(at::kCPU, at::kFloat);
     if (!part.factors.empty())
         weight = weight * at::tensor(part.factors);

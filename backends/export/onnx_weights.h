@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/masks/compensation.h"
 #include "analysis/model/model.h"
 #include "backends/export/onnx_graph.h"
 
@@ -19,6 +20,7 @@ struct OnnxProjection {
     std::vector<float> factors = {};        ///< of the kept columns; empty = 1
     double scale = 1;                       ///< factor of the weight and of the model's bias
     std::vector<float> added = {};          ///< added to the bias; empty = 0
+    SharedWeight replacement = {};          ///< weight of a compensation in place of the model's; null = none
 };
 
 // Constants of a graph with the weights of a model, as float32. The model must outlive them.

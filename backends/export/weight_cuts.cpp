@@ -52,6 +52,7 @@ public:
             if (layer.attention != AttentionKind::linear) // linear attention is a single matrix without heads
                 cutInputs(index, WeightName::output, mask.heads, layer.headDim);
             multiply(index, WeightName::output, compensation.headScale, layer.headDim);
+            replace(index, WeightName::output, compensation.outputWeight);
             addTo(index, WeightName::outputBias, compensation.attentionBias);
         }
         if (dropsMlp(mask)) {
@@ -60,6 +61,7 @@ public:
             cutOutputs(index, WeightName::up, mask.neurons);
             cutOutputs(index, WeightName::upBias, mask.neurons);
             multiply(index, WeightName::down, compensation.neuronScale, 1);
+            replace(index, WeightName::down, compensation.downWeight);
             addTo(index, WeightName::downBias, compensation.mlpBias);
         }
     }
@@ -99,7 +101,18 @@ private:
         WeightCut& cut = changeOf(slot);
         for (const float factor : factors)
             cut.factors.insert(cut.factors.end(), static_cast<std::size_t>(width), factor);
-        cut.hasRowFactors = slot.transposed;
+        cut.isTransposed = slot.transposed;
+        cut.isWidened = slot.entry->type->reading != StorageType::Reading::float32;
+    }
+
+    /// Replaces a matrix.
+    void replace(int layer, WeightName which, const SharedWeight& weight) {
+        const TensorSlot slot = m_slots.slot(layer, which);
+        if (!weight || !slot.entry)
+            return;
+        WeightCut& cut = changeOf(slot);
+        cut.replacement = weight;
+        cut.isTransposed = slot.transposed;
         cut.isWidened = slot.entry->type->reading != StorageType::Reading::float32;
     }
 
@@ -181,12 +194,18 @@ void zeroRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::
 
 /// Changes one row. @param index of the row in the tensor
 void changeRow(const WeightCut& cut, std::size_t index, std::span<float> row) {
+    if (cut.replacement) {
+        const std::vector<float>& numbers = *cut.replacement;
+        const std::size_t inputs = cut.isTransposed ? numbers.size() / row.size() : row.size();
+        for (std::size_t i = 0; i < row.size(); ++i)
+            row[i] = numbers[cut.isTransposed ? i * inputs + index : index * inputs + i];
+    }
     if (!cut.rows.empty() && cut.rows[index])
         std::ranges::fill(row, 0.0F);
     for (const NumberRange& range : cut.columns)
         std::fill(row.begin() + range.begin, row.begin() + range.end, 0.0F);
     for (std::size_t i = 0; i < row.size() && !cut.factors.empty(); ++i)
-        row[i] *= cut.factors[cut.hasRowFactors ? index : i];
+        row[i] *= cut.factors[cut.isTransposed ? index : i];
     for (std::size_t i = 0; i < cut.added.size(); ++i)
         row[i] += cut.added[i];
 }

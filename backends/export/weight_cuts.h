@@ -18,14 +18,15 @@ struct WeightCut {
     const TensorEntry* entry = nullptr;
     std::vector<bool> rows = {};           ///< [rows] true = the whole row is set to 0; empty = no row
     std::vector<NumberRange> columns = {}; ///< numbers that are set to 0 in every row; in order, not adjacent
-    /// Factors of a mask's compensation: of the columns [columns], or of the rows if the tensor is stored as [in, out].
+    /// Factors of a mask's compensation: of the columns [columns], or of the rows if isTransposed.
     std::vector<float> factors = {};
-    bool hasRowFactors = false;
+    SharedWeight replacement = {}; ///< [out, in], of a mask's compensation; the cut numbers are 0 in it
+    bool isTransposed = false;     ///< whether the tensor is stored as [in, out]
     std::vector<float> added = {}; ///< added to the numbers of a vector by a mask's compensation
     /// Written as float32, because canZero() does not allow the cut, or the compensation's numbers need it.
     bool isWidened = false;
 
-    bool isCompensated() const { return !factors.empty() || !added.empty(); }
+    bool isCompensated() const { return !factors.empty() || !added.empty() || replacement; }
     std::int64_t rowCount() const;
     std::int64_t rowBytes() const; ///< size in bytes of a stored row
 };

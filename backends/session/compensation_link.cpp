@@ -111,7 +111,7 @@ std::optional<CompensationLink> compensationLinkOf(const JsonObject& mask) {
     const auto isDigit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
     if (link.sum.size() != sumDigits || !std::ranges::all_of(link.sum, isDigit))
         object->refuse("sha256", fmt::format("expected {} lower-case hexadecimal digits", sumDigits));
-    constexpr std::array<std::string_view, 3> modes{"bias", "scale", "both"};
+    constexpr std::array<std::string_view, 4> modes{"bias", "scale", "both", "weights"};
     if (std::ranges::find(modes, link.mode) == modes.end())
         object->refuse("mode", fmt::format("expected one of {}, found \"{}\"", fmt::join(modes, ", "), link.mode));
     return link;
@@ -135,10 +135,10 @@ bool addLinkedCompensation(const std::string& path, const CompensationLink& link
         throw Error(fmt::format("is not the compensation of {}: its SHA-256 differs from the one in the mask",
                                 fs::path(path).filename().string()),
                     file, "Put back the file that was written with the mask, or remove \"compensation\" from the mask");
-    const CompensationVectors vectors = readCompensationVectors(file, opened->bytes());
+    const CompensationTensors tensors = readCompensationTensors(file, opened->bytes());
     opened->checkWhole();
     try {
-        addCompensation(mask, vectors, spec);
+        addCompensation(mask, tensors, spec);
     } catch (const Error& error) {
         throw error.within(file);
     }

@@ -15,7 +15,7 @@ namespace secateur {
 struct CompensationLink {
     std::string file; ///< name of a file beside the mask
     std::string sum;  ///< SHA-256 of that file, 64 lower-case hexadecimal digits
-    std::string mode; ///< "bias", "scale" or "both"
+    std::string mode; ///< "bias", "scale", "both" or "weights"
 };
 
 /// The link in a mask's JSON; empty if it is null. Earlier versions called the field "bias_compensation".

@@ -5,11 +5,15 @@
 #include <fmt/core.h>
 #include <hdf5.h>
 
+#include <array>
 #include <charconv>
+#include <limits>
 
 namespace secateur::hdf5 {
 
 namespace {
+
+constexpr const char* floatingPoint = "floating-point numbers";
 
 Handle listTextType() {
     Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
@@ -79,8 +83,11 @@ Handle writeNumberList(const Handle& group, const std::string& name, const std::
     return writeDataset(group, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, {values.size()}, values.data());
 }
 
-Handle writeFloatList(const Handle& group, const std::string& name, const std::vector<float>& values) {
-    return writeDataset(group, name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {values.size()}, values.data());
+Handle writeFloats(const Handle& group, const std::string& name, const std::vector<float>& values, std::size_t rows) {
+    std::vector<hsize_t> extents{values.size()};
+    if (rows > 0)
+        extents = {rows, values.size() / rows};
+    return writeDataset(group, name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, extents, values.data());
 }
 
 Handle writeTextList(const Handle& group, const std::string& name, const std::vector<std::string>& texts) {
@@ -113,7 +120,29 @@ std::vector<std::int64_t> readIntegerList(const Handle& group, const std::string
 }
 
 std::vector<double> readNumberList(const Handle& group, const std::string& name) {
-    return readList<double>(group, name, H5T_NATIVE_DOUBLE, H5T_FLOAT, "floating-point numbers");
+    return readList<double>(group, name, H5T_NATIVE_DOUBLE, H5T_FLOAT, floatingPoint);
+}
+
+StoredFloats readFloats(const Handle& group, const std::string& name) {
+    const Handle dataset = openDataset(group, name);
+    const Handle space(H5Dget_space(dataset.id()), H5Sclose);
+    if (H5Sget_simple_extent_ndims(space.id()) != 2)
+        return {readList<float>(group, name, H5T_NATIVE_FLOAT, H5T_FLOAT, floatingPoint), 0};
+    try {
+        const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+        if (H5Tget_class(type.id()) != H5T_FLOAT)
+            throw Error(fmt::format("does not hold {}", floatingPoint));
+        std::array<hsize_t, 2> extents{};
+        H5Sget_simple_extent_dims(space.id(), extents.data(), nullptr);
+        if (extents[0] == 0 || extents[1] > std::numeric_limits<std::uint32_t>::max() / extents[0])
+            throw Error("has no size that a weight has");
+        checkIsStored(dataset, extents[0] * extents[1]);
+        StoredFloats found{std::vector<float>(extents[0] * extents[1]), extents[0]};
+        readAll(dataset, H5T_NATIVE_FLOAT, found.values.data());
+        return found;
+    } catch (const Error& error) {
+        throw error.within(name);
+    }
 }
 
 std::vector<std::string> readTextList(const Handle& group, const std::string& name) {

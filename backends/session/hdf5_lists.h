@@ -16,8 +16,8 @@ namespace secateur::hdf5 {
 Handle writeIntegerList(const Handle& group, const std::string& name, const std::vector<std::int64_t>& values);
 /// Writes a list as float64 [n].
 Handle writeNumberList(const Handle& group, const std::string& name, const std::vector<double>& values);
-/// Writes a list as float32 [n], which readNumberList() reads.
-Handle writeFloatList(const Handle& group, const std::string& name, const std::vector<float>& values);
+/// Writes float32 numbers as a list [n], or as a matrix [rows, n / rows]. @param rows 0 = a list
+Handle writeFloats(const Handle& group, const std::string& name, const std::vector<float>& values, std::size_t rows);
 /// Writes a list of texts as UTF-8 of variable length, [n].
 Handle writeTextList(const Handle& group, const std::string& name, const std::vector<std::string>& texts);
 /// Writes uint8 [rows, values / rows], or [values] if `flat`, with an attribute `meaning`.
@@ -29,6 +29,15 @@ std::string nextNumber(const Handle& group);
 
 std::vector<std::int64_t> readIntegerList(const Handle& group, const std::string& name);
 std::vector<double> readNumberList(const Handle& group, const std::string& name);
+
+/// Numbers of a list or a matrix.
+struct StoredFloats {
+    std::vector<float> values;
+    std::size_t rows = 0; ///< 0 = a list
+};
+/// @throws Error if the dataset has neither one nor two dimensions, no floating-point numbers, or not all of them are in
+/// the file
+StoredFloats readFloats(const Handle& group, const std::string& name);
 std::vector<std::string> readTextList(const Handle& group, const std::string& name);
 
 } // namespace secateur::hdf5

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -22,20 +23,24 @@ namespace secateur {
 
 namespace {
 
-struct VectorKind {
+/// A kind of tensor. Either `values` or `weight` is set.
+struct TensorKind {
     std::string_view name;
-    std::vector<float> LayerCompensation::*values;
+    std::vector<float> LayerCompensation::*values = nullptr;
+    SharedWeight LayerCompensation::*weight = nullptr;
 };
 
-constexpr std::array vectorKinds{
-    VectorKind{"attention_bias", &LayerCompensation::attentionBias},
-    VectorKind{"head_scale", &LayerCompensation::headScale},
-    VectorKind{"mlp_bias", &LayerCompensation::mlpBias},
-    VectorKind{"neuron_scale", &LayerCompensation::neuronScale},
+constexpr std::array tensorKinds{
+    TensorKind{.name = "attention_bias", .values = &LayerCompensation::attentionBias},
+    TensorKind{.name = "down_weight", .weight = &LayerCompensation::downWeight},
+    TensorKind{.name = "head_scale", .values = &LayerCompensation::headScale},
+    TensorKind{.name = "mlp_bias", .values = &LayerCompensation::mlpBias},
+    TensorKind{.name = "neuron_scale", .values = &LayerCompensation::neuronScale},
+    TensorKind{.name = "o_weight", .weight = &LayerCompensation::outputWeight},
 };
 
-/// The layer and the kind of a vector's name, such as layers.3.head_scale. Empty if the name has another form.
-std::optional<std::pair<int, VectorKind>> partsOfName(std::string_view name) {
+/// The layer and the kind of a tensor's name, such as layers.3.head_scale. Empty if the name has another form.
+std::optional<std::pair<int, TensorKind>> partsOfName(std::string_view name) {
     constexpr std::string_view begin = "layers.";
     const std::size_t dot = name.find('.', begin.size());
     if (!name.starts_with(begin) || dot == std::string_view::npos)
@@ -43,18 +48,18 @@ std::optional<std::pair<int, VectorKind>> partsOfName(std::string_view name) {
     int layer = -1;
     const char* const last = name.data() + dot;
     const auto [end, failure] = std::from_chars(name.data() + begin.size(), last, layer);
-    const auto kind = std::ranges::find(vectorKinds, name.substr(dot + 1), &VectorKind::name);
-    if (failure != std::errc() || end != last || layer < 0 || kind == vectorKinds.end())
+    const auto kind = std::ranges::find(tensorKinds, name.substr(dot + 1), &TensorKind::name);
+    if (failure != std::errc() || end != last || layer < 0 || kind == tensorKinds.end())
         return {};
     return std::pair{layer, *kind};
 }
 
-/// The kind and layer of a vector of this mask. @throws Error if the name has another form or names another layer
-std::pair<int, VectorKind> checkedName(const std::string& name, const PruningMask& mask) {
+/// The kind and layer of a tensor of this mask. @throws Error if the name has another form or names another layer
+std::pair<int, TensorKind> checkedName(const std::string& name, const PruningMask& mask) {
     const auto parts = partsOfName(name);
     if (!parts)
-        throw Error("is not a vector of a compensation: these are layers.N. followed by attention_bias, head_scale, "
-                    "mlp_bias or neuron_scale",
+        throw Error("is not a tensor of a compensation: these are layers.N. followed by attention_bias, down_weight, "
+                    "head_scale, mlp_bias, neuron_scale or o_weight",
                     name);
     if (parts->first >= mask.layerCount())
         throw Error(fmt::format("the model has {} layers", mask.layerCount()), name);
@@ -64,6 +69,20 @@ std::pair<int, VectorKind> checkedName(const std::string& name, const PruningMas
     return *parts;
 }
 
+/// A pointer to values that live longer than it.
+SharedWeight unowned(const std::vector<float>& values) {
+    return {SharedWeight(), &values};
+}
+
+/// The rows of a weight of a layer. That of a linear attention is square.
+std::int64_t rowsOf(const std::vector<float>& weight, std::string_view kind, const LayerSpec& layer) {
+    const std::int64_t size = std::ssize(weight);
+    const std::int64_t columns = kind == "down_weight" ? layer.ffn : std::int64_t{layer.heads} * layer.headDim;
+    return layer.attention == AttentionKind::linear && kind == "o_weight"
+               ? std::llround(std::sqrt(static_cast<double>(size)))
+               : size / columns;
+}
+
 template <typename Number>
 void appendNumber(std::string& bytes, Number number) {
     bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -71,32 +90,45 @@ void appendNumber(std::string& bytes, Number number) {
 
 } // namespace
 
-CompensationVectors compensationVectors(const PruningMask& mask) {
-    CompensationVectors vectors;
+CompensationTensors compensationTensors(const PruningMask& mask) {
+    CompensationTensors tensors;
+    const ModelSpec spec = specOf(mask.architecture(), mask.structure());
     for (int index = 0; index < mask.layerCount(); ++index) {
         const LayerCompensation& own = compensationOf(mask.layer(index));
         if (mask.tiedTo(index).front() != index)
             continue;
-        for (const VectorKind& kind : vectorKinds)
-            if (!(own.*kind.values).empty())
-                vectors.emplace(fmt::format("layers.{}.{}", index, kind.name), own.*kind.values);
+        for (const TensorKind& kind : tensorKinds) {
+            const std::string name = fmt::format("layers.{}.{}", index, kind.name);
+            if (kind.values && !(own.*kind.values).empty())
+                tensors.emplace(name, CompensationTensor{unowned(own.*kind.values)});
+            if (kind.weight && own.*kind.weight)
+                tensors.emplace(
+                    name, CompensationTensor{own.*kind.weight, rowsOf(*(own.*kind.weight), kind.name,
+                                                                      spec.layers[static_cast<std::size_t>(index)])});
+        }
     }
-    return vectors;
+    return tensors;
 }
 
-void addCompensation(PruningMask& mask, const CompensationVectors& vectors, const ModelSpec& spec) {
+void addCompensation(PruningMask& mask, const CompensationTensors& tensors, const ModelSpec& spec) {
     std::map<int, LayerCompensation> layers;
-    std::size_t hidden = static_cast<std::size_t>(spec.hidden); // 0 if only the structure is known
-    for (const auto& [name, values] : vectors) {
+    std::int64_t hidden = spec.hidden; // 0 if only the structure is known
+    for (const auto& [name, tensor] : tensors) {
         const auto [layer, kind] = checkedName(name, mask);
-        if (values.empty())
+        if (tensor.values->empty())
             throw Error("has no numbers", name);
+        if ((kind.weight != nullptr) != (tensor.rows > 0))
+            throw Error(kind.weight ? "is a vector; expected a matrix" : "is a matrix; expected a vector", name);
         const bool isBias = kind.name.ends_with("bias");
-        if (isBias && hidden == 0)
-            hidden = values.size();
-        if (isBias && values.size() != hidden)
-            throw Error(fmt::format("expected {} numbers, found {}", hidden, values.size()), name);
-        layers[layer].*kind.values = values;
+        const std::int64_t found = kind.weight ? tensor.rows : isBias ? tensor.columns() : 0;
+        if (found > 0 && hidden == 0)
+            hidden = found;
+        if (found > 0 && found != hidden)
+            throw Error(fmt::format("expected {} {}, found {}", hidden, kind.weight ? "rows" : "numbers", found), name);
+        if (kind.weight)
+            layers[layer].*kind.weight = tensor.values;
+        else
+            layers[layer].*kind.values = *tensor.values;
     }
     for (auto& [layer, compensation] : layers) {
         LayerMask own = mask.layer(layer);
@@ -109,32 +141,37 @@ void addCompensation(PruningMask& mask, const CompensationVectors& vectors, cons
 std::string_view compensationMode(const PruningMask& mask) {
     bool hasScale = false;
     bool hasBias = false;
+    bool hasWeight = false;
     for (int index = 0; index < mask.layerCount(); ++index) {
         const LayerCompensation& own = compensationOf(mask.layer(index));
         hasScale = hasScale || !own.headScale.empty() || !own.neuronScale.empty();
         hasBias = hasBias || !own.attentionBias.empty() || !own.mlpBias.empty();
+        hasWeight = hasWeight || own.outputWeight || own.downWeight;
     }
+    if (hasWeight)
+        return "weights";
     return hasScale && hasBias ? "both" : hasScale ? "scale" : "bias";
 }
 
 std::string compensationBytes(const PruningMask& mask) {
     if (!mask.isCompensated())
         return {};
-    const CompensationVectors vectors = compensationVectors(mask);
+    const CompensationTensors tensors = compensationTensors(mask);
     std::string header = fmt::format(R"({{"__metadata__":{{"format":"{}"}})", compensationMark);
     std::size_t end = 0;
-    for (const auto& [name, values] : vectors) {
-        const std::size_t begin = std::exchange(end, end + values.size() * sizeof(float));
-        header += fmt::format(R"(,"{}":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}})", name, values.size(),
-                              begin, end);
+    for (const auto& [name, tensor] : tensors) {
+        const std::size_t begin = std::exchange(end, end + tensor.values->size() * sizeof(float));
+        const std::string rows = tensor.rows > 0 ? fmt::format("{},", tensor.rows) : std::string();
+        header += fmt::format(R"(,"{}":{{"dtype":"F32","shape":[{}{}],"data_offsets":[{},{}]}})", name, rows,
+                              tensor.columns(), begin, end);
     }
     header += "}";
     header.resize((header.size() + 7) / 8 * 8, ' '); // aligned as by the safetensors library
     std::string bytes;
     appendNumber(bytes, static_cast<std::uint64_t>(header.size()));
     bytes += header;
-    for (const auto& [_, values] : vectors)
-        bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    for (const auto& [_, tensor] : tensors)
+        bytes.append(reinterpret_cast<const char*>(tensor.values->data()), tensor.values->size() * sizeof(float));
     return bytes;
 }
 
@@ -145,24 +182,26 @@ std::string compensationSum(const PruningMask& mask) {
     return sum.hexadecimal();
 }
 
-CompensationVectors readCompensationVectors(const std::string& path, std::span<const std::byte> bytes) {
+CompensationTensors readCompensationTensors(const std::string& path, std::span<const std::byte> bytes) {
     if (bytes.empty() || std::cmp_greater(bytes.size(), mostCompensationBytes))
         throw Error(fmt::format("is {} bytes long; 1 to {} are read", bytes.size(), mostCompensationBytes), path);
-    CompensationVectors vectors;
+    CompensationTensors tensors;
     for (const TensorEntry& entry : safetensorsEntries(MappedFile::inMemory(path, {bytes.begin(), bytes.end()}))) {
         constexpr std::array<std::string_view, 3> types{"F32", "F16", "BF16"};
         if (std::ranges::find(types, entry.type->name) == types.end())
             throw Error(fmt::format("is stored as {}; expected {}", entry.type->name, fmt::join(types, ", ")),
                         entry.subject());
-        if (entry.shape.size() != 1)
-            throw Error("has the shape " + shapeText(entry.shape) + "; expected a vector", entry.subject());
+        if (entry.shape.size() != 1 && entry.shape.size() != 2)
+            throw Error("has the shape " + shapeText(entry.shape) + "; expected a vector or a matrix", entry.subject());
         const at::Tensor values = readTensor(entry).to(at::kFloat).contiguous();
-        vectors.emplace(entry.name,
-                        std::vector<float>(values.data_ptr<float>(), values.data_ptr<float>() + values.numel()));
+        const float* const first = values.data_ptr<float>();
+        tensors.emplace(entry.name,
+                        CompensationTensor{std::make_shared<const std::vector<float>>(first, first + values.numel()),
+                                           entry.shape.size() == 2 ? entry.shape[0] : 0});
     }
-    if (vectors.empty())
-        throw Error("has no vectors", path);
-    return vectors;
+    if (tensors.empty())
+        throw Error("has no tensors", path);
+    return tensors;
 }
 
 } // namespace secateur

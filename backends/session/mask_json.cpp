@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-
 namespace secateur {
 
 namespace {

@@ -197,11 +197,12 @@ std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
         return "null";
     return fmt::format("{{\"strategy\": {}, \"options\": {}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
                        "\"created\": {}, \"secateur\": {}{}{}{}{}{}}}",
-                       quotedOrNull(provenance->strategy), optionsJson(provenance->options), budgetJson(provenance->budget),
-                       quotedOrNull(provenance->text), provenance->seed ? std::to_string(*provenance->seed) : "null",
-                       quotedOrNull(provenance->created), quotedOrNull(provenance->secateur),
-                       textDigestField(*provenance), notesField(provenance->notes), historyField(provenance->history),
-                       orderField(provenance->order), alphaCurvesField(provenance->alphaCurves));
+                       quotedOrNull(provenance->strategy), optionsJson(provenance->options),
+                       budgetJson(provenance->budget), quotedOrNull(provenance->text),
+                       provenance->seed ? std::to_string(*provenance->seed) : "null", quotedOrNull(provenance->created),
+                       quotedOrNull(provenance->secateur), textDigestField(*provenance), notesField(provenance->notes),
+                       historyField(provenance->history), orderField(provenance->order),
+                       alphaCurvesField(provenance->alphaCurves));
 }
 
 std::string historyJson(const PruneHistory& history) {
@@ -209,8 +210,8 @@ std::string historyJson(const PruneHistory& history) {
     for (const HistoricCut& cut : history.cuts) {
         const std::string unit = cut.unit == CutUnit::head ? fmt::format("\"head\": {}", cut.head.head)
                                                            : fmt::format("\"unit\": \"{}\"", name(cut.unit));
-        cuts.push_back(fmt::format("\n      {{\"step\": {}, \"layer\": {}, {}, \"score\": {}, \"value\": {}}}", cut.step,
-                                   cut.head.layer, unit, numberJson(cut.score), numberJson(cut.value)));
+        cuts.push_back(fmt::format("\n      {{\"step\": {}, \"layer\": {}, {}, \"score\": {}, \"value\": {}}}",
+                                   cut.step, cut.head.layer, unit, numberJson(cut.score), numberJson(cut.value)));
     }
     return fmt::format("{{\"measure\": {}, \"before\": {}, \"steps\": {}, \"cuts\": [{}]}}", quoted(history.measure),
                        numberJson(history.before), history.steps, join(cuts, ","));

@@ -148,9 +148,8 @@ std::string linkName(std::string task) {
 
 void writePoints(const Handle& group, const Points& points, const std::map<std::string, std::int64_t>& maskNumbers) {
     writeTextColumn(group, "budget", points, [](const CurvePoint& point) { return budgetText(point.key.budget); });
-    writeTextColumn(group, "reached", points, [](const CurvePoint& point) {
-        return point.reached ? budgetText(*point.reached) : std::string();
-    });
+    writeTextColumn(group, "reached", points,
+                    [](const CurvePoint& point) { return point.reached ? budgetText(*point.reached) : std::string(); });
     writeIntegers(group, "repetition", points, [](const CurvePoint& point) { return point.key.repetition; });
     writeIntegers(
         group, "seed", points,
@@ -313,8 +312,8 @@ void readKeys(const Handle& group, Points& points) {
     }
 }
 
-/// Reads the digests of masks, and checks them against /masks. A point may keep the digest of a mask that the session no
-/// longer has.
+/// Reads the digests of masks, and checks them against /masks. A point may keep the digest of a mask that the session
+/// no longer has.
 void readPointMasks(const Handle& group, const StoredMasks& masks, Points& points) {
     const auto numbers = readIntegers(group, "mask", points.size(), -1);
     const auto digests = readTextColumn(group, "mask_digest", points.size());

@@ -78,26 +78,28 @@ void writeArrays(const Handle& group, const PruningMask& mask) {
 
 constexpr const char* compensationGroup = "compensation";
 
-/// Replaces the vectors of a mask's compensation, each as float32 [n].
+/// Replaces the tensors of a mask's compensation, as float32.
 void writeStoredCompensation(const Handle& group, const PruningMask& mask) {
     if (hdf5::exists(group, compensationGroup))
         hdf5::remove(group, compensationGroup);
     if (!mask.isCompensated())
         return;
-    const Handle vectors = hdf5::group(group, compensationGroup);
-    for (const auto& [name, values] : compensationVectors(mask))
-        hdf5::writeFloatList(vectors, name, values);
+    const Handle tensors = hdf5::group(group, compensationGroup);
+    for (const auto& [name, tensor] : compensationTensors(mask))
+        hdf5::writeFloats(tensors, name, *tensor.values, static_cast<std::size_t>(tensor.rows));
 }
 
 void readStoredCompensation(const Handle& group, const ModelSpec& spec, PruningMask& mask) {
     const Handle stored = hdf5::openGroup(group, compensationGroup);
     try {
-        CompensationVectors vectors;
+        CompensationTensors tensors;
         for (const std::string& name : hdf5::children(stored)) {
-            const std::vector<double> values = hdf5::readNumberList(stored, name);
-            vectors.emplace(name, std::vector<float>(values.begin(), values.end()));
+            hdf5::StoredFloats found = hdf5::readFloats(stored, name);
+            tensors.emplace(name,
+                            CompensationTensor{std::make_shared<const std::vector<float>>(std::move(found.values)),
+                                               static_cast<std::int64_t>(found.rows)});
         }
-        addCompensation(mask, vectors, spec);
+        addCompensation(mask, tensors, spec);
     } catch (const Error& error) {
         throw error.within(compensationGroup);
     }

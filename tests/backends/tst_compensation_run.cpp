@@ -61,6 +61,11 @@ std::vector<std::pair<const char*, PruningMask>> compensatedMasks(const ModelSpe
     unsigned seed = 1;
     for (auto& [name, mask] : masks)
         mask = withDrawnCompensation(mask, spec, seed++);
+    const std::size_t count = masks.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const PruningMask replaced = withDrawnCompensation(masks[i].second, spec, seed++, i % 2 == 0 ? 0 : 0.5, 0.8);
+        masks.emplace_back(masks[i].first, replaced);
+    }
     return masks;
 }
 
@@ -108,13 +113,48 @@ private slots:
         }
     }
 
+    void aReplacedProjectionIsThatOfALinearLayer_data() { addEngineCases(); }
+    void aReplacedProjectionIsThatOfALinearLayer() {
+        const EngineCase c = engineCase();
+        const PruningMask mask = withDrawnCompensation(MaskMaker(c.spec).ragged(0.7), c.spec, 17, 0.5, 1);
+        const auto plan = c.plan(mask);
+        const std::array wanted{Tap::attentionInput, Tap::context, Tap::attentionOutput, Tap::mlpHidden,
+                                Tap::mlpOutput};
+        double worst = 0;
+        int compared = 0;
+        at::Tensor x = c.runner.embed(*plan, c.batch);
+        for (int layer = 0; layer < c.spec.layerCount(); ++layer) {
+            const at::Tensor out = c.runner.runLayer(*plan, layer, x, c.batch);
+            const auto taps = c.runner.backward(*plan, layer, x, c.batch, out, wanted).taps;
+            const LayerSpec& shape = c.spec.layers[static_cast<std::size_t>(layer)];
+            const LayerMask& own = mask.layer(layer);
+            const auto compare = [&](Tap input, WeightName which, const std::vector<bool>& kept, int width,
+                                     Tap output) {
+                if (!taps.contains(input) || !taps.contains(output) || taps.at(input).value.numel() == 0)
+                    return;
+                const at::Tensor expected = linearOf(*c.model, layer, own, which, kept, width, taps.at(input).value);
+                worst = std::max(worst, apart(taps.at(output).value, expected, c.batch));
+                ++compared;
+            };
+            if (shape.attention == AttentionKind::linear)
+                compare(Tap::attentionInput, WeightName::output, {}, 1, Tap::attentionOutput);
+            else if (shape.attention == AttentionKind::full)
+                compare(Tap::context, WeightName::output, own.heads, shape.headDim, Tap::attentionOutput);
+            compare(Tap::mlpHidden, WeightName::down, own.neurons, 1, Tap::mlpOutput);
+            x = out;
+        }
+        qInfo("%.1e in %d projections", worst, compared);
+        QVERIFY(compared >= c.spec.layerCount());
+        QVERIFY(worst < tolerance);
+    }
+
     void aBypassDoesNotScaleTheAddedBias_data() { addEngineCases(); }
     void aBypassDoesNotScaleTheAddedBias() {
         const EngineCase c = engineCase();
         MaskMaker maker(c.spec);
         double worst = 0;
         for (const double alpha : {0.3, 1.0, 1.7}) {
-            PruningMask mask = withDrawnCompensation(maker.ragged(0.7), c.spec, 5);
+            PruningMask mask = withDrawnCompensation(maker.ragged(0.7), c.spec, 5, 0.75, 0.5);
             PruningMask bypass(c.spec); // the changed model has the other cuts in its weights
             for (int layer = 0; layer < c.spec.layerCount(); ++layer) {
                 const LayerSpec& shape = c.spec.layers[static_cast<std::size_t>(layer)];
@@ -138,8 +178,8 @@ private slots:
         MaskMaker maker(c.spec);
         double worst = 0;
         for (const double keep : {1.0, 0.7}) {
-            const PruningMask base = withDrawnCompensation(maker.ragged(keep), c.spec, 7);
-            const PruningMask other = withDrawnCompensation(base, c.spec, 8);
+            const PruningMask base = withDrawnCompensation(maker.ragged(keep), c.spec, 7, 0.75, 0.5);
+            const PruningMask other = withDrawnCompensation(base, c.spec, 8, 0.75, 0.5);
             const auto plan = c.plan(base);
             const auto streams = streamsOf(c.runner, *plan, c.batch);
             for (int layer = 0; layer < c.spec.layerCount(); ++layer)
@@ -153,7 +193,7 @@ private slots:
     void gradientsAreThoseOfTheChangedModel_data() { addEngineCases(); }
     void gradientsAreThoseOfTheChangedModel() {
         const EngineCase c = engineCase();
-        const PruningMask mask = withDrawnCompensation(MaskMaker(c.spec).ragged(0.7), c.spec, 9);
+        const PruningMask mask = withDrawnCompensation(MaskMaker(c.spec).ragged(0.7), c.spec, 9, 0.75, 0.5);
         const ChangedModel changed(c, mask);
         const auto plan = c.plan(mask);
         const auto changedPlan = changed.plan(c);
@@ -183,7 +223,7 @@ private slots:
     }
     void aContinuedTextIsCompensatedToo() {
         const EngineCase c = engineCase();
-        const PruningMask mask = withDrawnCompensation(MaskMaker(c.spec).ragged(0.7), c.spec, 11);
+        const PruningMask mask = withDrawnCompensation(MaskMaker(c.spec).ragged(0.7), c.spec, 11, 0.75, 0.5);
         const auto plan = c.plan(mask);
         const Batch whole = rowsOf(c.batch, {0});
         const auto expected = streamsOf(c.runner, *plan, whole).back();
@@ -208,7 +248,7 @@ private slots:
             QVERIFY_THROWS_EXCEPTION(Error, c.runner.plan(PruningMask(c.spec), ComputeType::bfloat16));
             return;
         }
-        const PruningMask mask = withDrawnCompensation(PruningMask(c.spec), c.spec, 13);
+        const PruningMask mask = withDrawnCompensation(PruningMask(c.spec), c.spec, 13, 0.75, 0.5);
         const ChangedModel changed(c, mask);
         const auto found = streamsOf(c.runner, *c.runner.plan(mask, ComputeType::bfloat16), c.batch);
         const auto expected = streamsOf(*changed.runner, *changed.plan(c, ComputeType::bfloat16), c.batch);
@@ -223,7 +263,7 @@ private slots:
     }
     void metricsReadTheScaledWeights() {
         const EngineCase c = engineCase();
-        const PruningMask mask = withDrawnCompensation(MaskMaker(c.spec).ragged(0.7), c.spec, 15);
+        const PruningMask mask = withDrawnCompensation(MaskMaker(c.spec).ragged(0.7), c.spec, 15, 0.75, 0.5);
         PruningMask cuts = mask;
         for (int layer = 0; layer < c.spec.layerCount(); ++layer) {
             LayerMask own = cuts.layer(layer);
@@ -270,6 +310,18 @@ private slots:
         QVERIFY(before[1].equal(after[1]));
         QVERIFY(apart(before[2], after[2], c.batch) > 1e-4);
         QVERIFY(streamsOf(c.runner, *c.plan(copy), c.batch).back().equal(before.back()));
+        // A weight whose numbers lie where those of a deleted one lay.
+        for (int round = 0; round < 8; ++round) {
+            PruningMask replaced(c.spec);
+            LayerMask own = replaced.layer(1);
+            LayerCompensation weight;
+            weight.downWeight = std::make_shared<const std::vector<float>>(
+                own.neurons.size() * static_cast<std::size_t>(c.spec.hidden), 0.01F * static_cast<float>(round + 1));
+            own.compensation = std::make_shared<const LayerCompensation>(weight);
+            replaced.setLayer(1, own);
+            const auto streams = streamsOf(c.runner, *c.plan(replaced), c.batch);
+            QVERIFY(apart(streams, changedStreams(c, replaced), c.batch) < tolerance);
+        }
     }
 
     void compensationsThatDoNotFitAreRefused() {
@@ -293,6 +345,27 @@ private slots:
                  QString("layer 1: head_scale: expected %1 numbers, found 7").arg(shape.heads));
         QCOMPARE(told([](LayerCompensation& made) { made.neuronScale = {2}; }),
                  QString("layer 1: neuron_scale: expected %1 numbers, found 1").arg(shape.ffn));
+        QCOMPARE(told([](LayerCompensation& made) { made.outputWeight = weightOf(7); }),
+                 QString("layer 1: o_weight: expected rows of %1 numbers, found 7 numbers")
+                     .arg(shape.heads * shape.headDim));
+        QCOMPARE(
+            told([&](LayerCompensation& made) { made.downWeight = weightOf(static_cast<std::size_t>(shape.ffn) * 2); }),
+            QString("compensation of layer 1: down_weight: expected %1 x %2 numbers, found %3")
+                .arg(c.spec.hidden)
+                .arg(shape.ffn)
+                .arg(shape.ffn * 2));
+        const auto whole = static_cast<std::size_t>(c.spec.hidden) * static_cast<std::size_t>(shape.ffn);
+        QCOMPARE(
+            told([&](LayerCompensation& made) {
+                made.downWeight = weightOf(whole);
+                made.neuronScale.assign(static_cast<std::size_t>(shape.ffn), 2.F);
+            }),
+            QString("compensation of layer 1: has down_weight and neuron_scale: a projection is either replaced or "
+                    "scaled"));
+        QCOMPARE(told([&](LayerCompensation& made) {
+                     made.downWeight = weightOf(whole, std::numeric_limits<float>::infinity());
+                 }),
+                 QString("layer 1: down_weight: has numbers that are not finite"));
         QCOMPARE(told([](LayerCompensation& made) { made.mlpBias = {2}; }),
                  QString("compensation of layer 1: mlp_bias: expected %1 numbers, found 1").arg(c.spec.hidden));
         QCOMPARE(told([&](LayerCompensation& made) {
@@ -303,6 +376,33 @@ private slots:
     }
 
 private:
+    static SharedWeight weightOf(std::size_t size, float value = 1) {
+        return std::make_shared<const std::vector<float>>(size, value);
+    }
+
+    /// The output of a projection in float64, with the weight and bias of the layer's compensation.
+    /// @param kept marks of the units whose columns `input` has; empty = all columns @param width columns of a unit
+    static at::Tensor linearOf(const Model& model, int layer, const LayerMask& mask, WeightName which,
+                               const std::vector<bool>& kept, int width, const at::Tensor& input) {
+        const LayerCompensation& own = compensationOf(mask);
+        const bool isOutput = which == WeightName::output;
+        const SharedWeight& numbers = isOutput ? own.outputWeight : own.downWeight;
+        at::Tensor weight = at::tensor(at::ArrayRef<float>(*numbers)).to(at::kDouble).view({model.spec().hidden, -1});
+        std::vector<std::int64_t> columns;
+        for (std::size_t i = 0; i < kept.size(); ++i)
+            for (int j = 0; kept[i] && j < width; ++j)
+                columns.push_back(static_cast<std::int64_t>(i) * width + j);
+        if (!kept.empty())
+            weight = weight.index_select(1, at::tensor(columns));
+        at::Tensor bias = at::zeros({model.spec().hidden}, at::kDouble);
+        if (const WeightName name = isOutput ? WeightName::outputBias : WeightName::downBias; model.has(layer, name))
+            bias += model.tensor(layer, name).to(at::kDouble);
+        if (const auto& added = isOutput ? own.attentionBias : own.mlpBias; !added.empty())
+            bias += at::tensor(at::ArrayRef<float>(added)).to(at::kDouble);
+        const at::Tensor flat = input.reshape({input.size(0), input.size(1), -1}).to(at::kDouble);
+        return at::linear(flat, weight, bias);
+    }
+
     /// The changed model as one that metrics can be measured on.
     class RunningModel : public ZeroedModel {
     public:

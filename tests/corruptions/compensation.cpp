@@ -46,12 +46,11 @@ QString readWith(const Scratch& folder, const QByteArray& content, const ModelSp
     own.add(content.constData(), static_cast<std::size_t>(content.size()));
     const QByteArray stated = sum.isEmpty() ? QByteArray::fromStdString(own.hexadecimal()) : sum;
     folder.write(besideIt, content);
-    const std::string path =
-        folder.write(maskFile, QByteArray(R"({"secateur_mask":1,"model":{"architecture":")") +
-                                   QByteArray::fromStdString(spec.architecture) + R"(","structure":")" +
-                                   QByteArray::fromStdString(spec.structure()) +
-                                   R"("},"layers":[],"compensation":{"file":"c.safetensors","sha256":")" + stated +
-                                   R"(","mode":"both"}})");
+    const std::string path = folder.write(
+        maskFile,
+        QByteArray(R"({"secateur_mask":1,"model":{"architecture":")") + QByteArray::fromStdString(spec.architecture) +
+            R"(","structure":")" + QByteArray::fromStdString(spec.structure()) +
+            R"("},"layers":[],"compensation":{"file":"c.safetensors","sha256":")" + stated + R"(","mode":"both"}})");
     return folder.refusal([&] { readMask(path, spec, ""); });
 }
 
@@ -96,7 +95,8 @@ Corruptions compensationCorruptions() {
                      return readWith(folder, vectors({{"layers.0.mlp_bias", {1, 2, 3, 4, 5, 6}}}), compensatedSpec(),
                                      QByteArray(64, '0'));
                  }});
-    file("no safetensors", "compensation", "states a header of 7022077625957707619 bytes, but 4 bytes follow. It is cut short or not a safetensors file");
+    file("no safetensors", "compensation",
+         "states a header of 7022077625957707619 bytes, but 4 bytes follow. It is cut short or not a safetensors file");
     file("no vectors", vectors({}), "has no vectors");
     file("float64", vectors({{"layers.0.mlp_bias", {1, 2, 3, 4, 5, 6}}}, "F64"),
          "layers.0.mlp_bias: is stored as F64; expected F32, F16, BF16");
@@ -109,8 +109,7 @@ Corruptions compensationCorruptions() {
     vector("a negative layer", "layers.-1.mlp_bias", {1}, "layers.-1.mlp_bias: " + unknown);
     vector("a layer too many", "layers.4.mlp_bias", {1, 2, 3, 4, 5, 6}, "layers.4.mlp_bias: the model has 4 layers");
     vector("no numbers", "layers.0.mlp_bias", {}, "layers.0.mlp_bias: has no numbers");
-    vector("a bias too short", "layers.0.mlp_bias", {1, 2, 3, 4, 5},
-           "layers.0.mlp_bias: expected 6 numbers, found 5");
+    vector("a bias too short", "layers.0.mlp_bias", {1, 2, 3, 4, 5}, "layers.0.mlp_bias: expected 6 numbers, found 5");
     vector("factors of another number of heads", "layers.3.head_scale", {1, 2, 3},
            "layer 3: head_scale: expected 4 numbers, found 3");
     vector("factors of another number of neurons", "layers.1.neuron_scale", {1, 2},
@@ -134,19 +133,19 @@ Corruptions compensationCorruptions() {
                          return scratch.refusal([&] { readSession(path); });
                      }});
     };
-    session("a mask without its compensation",
-            [](const hdf5::Handle& mask) { hdf5::remove(mask, "compensation"); }, "compensation: is missing");
+    session(
+        "a mask without its compensation", [](const hdf5::Handle& mask) { hdf5::remove(mask, "compensation"); },
+        "compensation: is missing");
     session(
         "a compensation with another number",
         [](const hdf5::Handle& mask) {
-            hdf5::writeFloatList(hdf5::openGroup(mask, "compensation"), "layers.1.mlp_bias",
-                                 std::vector<float>(64, 0.5F));
+            hdf5::writeFloats(hdf5::openGroup(mask, "compensation"), "layers.1.mlp_bias", std::vector<float>(64, 0.5F));
         },
         "digest: is not that of the mask");
     session(
         "a compensation that is too short",
         [](const hdf5::Handle& mask) {
-            hdf5::writeFloatList(hdf5::openGroup(mask, "compensation"), "layers.1.head_scale", {1, 2});
+            hdf5::writeFloats(hdf5::openGroup(mask, "compensation"), "layers.1.head_scale", {1, 2});
         },
         "compensation: layer 1: head_scale: expected 6 numbers, found 2");
     session(

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "analysis/masks/projection_weight.h"
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/model/model.h"
 
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <random>
 #include <string>
 #include <utility>
@@ -31,9 +33,9 @@ public:
     at::Tensor tensor(int layer, WeightName which) const override {
         if (!added(layer, which).empty())
             return biasOf(layer, which);
-        at::Tensor weight = m_model.tensor(layer, which);
         if (layer < 0)
-            return weight;
+            return m_model.tensor(layer, which);
+        const at::Tensor weight = projectionWeight(m_model, layer, which, compensationOf(m_mask.layer(layer)));
         const LayerMask& mask = m_mask.layer(layer);
         const bool noAttention = mask.attention == AttentionCut::drop;
         if ((which == WeightName::outputBias && noAttention) || (which == WeightName::downBias && !mask.mlp))
@@ -53,9 +55,7 @@ private:
         if (layer < 0)
             return none;
         const LayerCompensation& own = compensationOf(m_mask.layer(layer));
-        return which == WeightName::outputBias ? own.attentionBias
-               : which == WeightName::downBias ? own.mlpBias
-                                               : none;
+        return which == WeightName::outputBias ? own.attentionBias : which == WeightName::downBias ? own.mlpBias : none;
     }
 
     at::Tensor biasOf(int layer, WeightName which) const {
@@ -86,9 +86,10 @@ private:
 };
 
 /// Gives every layer of a mask a random compensation, which is about as large as the layer's own weights and updates.
-/// @param share probability of each of the four parts
+/// @param share probability of each of the four vectors
+/// @param replaced probability that a projection has another weight, and then no factors
 inline PruningMask withDrawnCompensation(PruningMask mask, const ModelSpec& spec, unsigned seed = 1,
-                                         double share = 0.75) {
+                                         double share = 0.75, double replaced = 0) {
     std::mt19937 random(seed);
     std::normal_distribution<float> normal;
     std::bernoulli_distribution has(share);
@@ -97,6 +98,16 @@ inline PruningMask withDrawnCompensation(PruningMask mask, const ModelSpec& spec
         for (float& value : values)
             value = mean + deviation * normal(random);
         return values;
+    };
+    std::bernoulli_distribution isReplaced(replaced);
+    const auto drawWeight = [&](std::size_t columns, std::vector<float>& factors) -> SharedWeight {
+        if (columns == 0 || replaced == 0 || !isReplaced(random))
+            return nullptr;
+        factors.clear();
+        auto weight = std::make_shared<std::vector<float>>(columns * static_cast<std::size_t>(spec.hidden));
+        for (float& value : *weight)
+            value = normal(random) / std::sqrt(static_cast<float>(columns));
+        return weight;
     };
     for (int index = 0; index < spec.layerCount(); ++index) {
         const LayerSpec& layer = spec.layers[static_cast<std::size_t>(index)];
@@ -109,6 +120,9 @@ inline PruningMask withDrawnCompensation(PruningMask mask, const ModelSpec& spec
         made.neuronScale = draw(own.neurons.size(), 1.F, 0.4F);
         made.attentionBias = draw(hasAttention ? hidden : 0, 0.F, 0.3F);
         made.mlpBias = draw(layer.ffn > 0 ? hidden : 0, 0.F, 0.3F);
+        const std::size_t columns = hasHeads ? own.heads.size() * static_cast<std::size_t>(layer.headDim) : hidden;
+        made.outputWeight = drawWeight(hasAttention ? columns : 0, made.headScale);
+        made.downWeight = drawWeight(own.neurons.size(), made.neuronScale);
         own.compensation = std::make_shared<const LayerCompensation>(std::move(made));
         mask.setLayer(index, own);
     }
