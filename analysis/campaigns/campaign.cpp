@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/compensation/compensation_mode.h"
 #include "analysis/masks/price.h"
 #include "analysis/masks/protection.h"
 #include "analysis/model/kernels.h"
@@ -22,18 +23,20 @@ namespace {
 ScoredSource scoredSource(const SweepInputs& inputs) {
     if (inputs.scored) {
         const ScoredText& text = inputs.scored->scored;
-        return {inputs.scored->source, inputs.scored->digest, text.windows.tokens,
-                std::ssize(text.windows.sequences), text.rules};
+        return {inputs.scored->source, inputs.scored->digest, text.windows.tokens, std::ssize(text.windows.sequences),
+                text.rules};
     }
     if (inputs.pooled)
-        return {inputs.pooled->data.source, inputs.pooled->digest, inputs.pooled->data.tokens,
-                inputs.pooled->data.sequences, {}};
+        return {inputs.pooled->data.source,
+                inputs.pooled->digest,
+                inputs.pooled->data.tokens,
+                inputs.pooled->data.sequences,
+                {}};
     return {};
 }
 
 std::int64_t askedQuestions(const AskedTask& asked) {
-    const std::size_t all =
-        asked.task.questions.size() + asked.task.texts.size() + asked.task.prompts.size();
+    const std::size_t all = asked.task.questions.size() + asked.task.texts.size() + asked.task.prompts.size();
     return static_cast<std::int64_t>(chosenQuestions(all, asked.rules).size());
 }
 
@@ -67,8 +70,8 @@ Curves emptyCurves(const Model& model, const SweepRequest& request, const SweepI
                   .dense = densePoint(model, request.positions, inputs.pooled.has_value()),
                   .warnings = inputs.warnings};
     for (const AskedTask& asked : inputs.tasks)
-        curves.tasks.push_back({asked.task.name, asked.path, std::string(asked.task.formatId),
-                                inputs.taskDigest(asked), askedQuestions(asked)});
+        curves.tasks.push_back({asked.task.name, asked.path, std::string(asked.task.formatId), inputs.taskDigest(asked),
+                                askedQuestions(asked)});
     if (inputs.latency)
         curves.latency = {inputs.latency->promptTokens, inputs.latency->newTokens};
     return curves;
@@ -179,8 +182,8 @@ private:
 /// What a point lacks of the things that the sweep measures.
 PlannedPoint lacking(const CurvePoint& point, const Curves& curves, const SweepInputs& inputs) {
     PlannedPoint planned{.key = point.key, .isChosen = point.isChosen()};
-    planned.needsText = (inputs.scored && std::isnan(point.lossNats)) ||
-                        (inputs.pooled && std::isnan(point.pooledDistance));
+    planned.needsText =
+        (inputs.scored && std::isnan(point.lossNats)) || (inputs.pooled && std::isnan(point.pooledDistance));
     planned.needsTasks = std::ranges::any_of(curves.tasks, [&](const CurveTask& task) {
         return std::ranges::find(point.tasks, task.name, &PointMetric::task) == point.tasks.end();
     });
@@ -228,8 +231,7 @@ void checkRequest(const Model& model, const SweepRequest& request, const SweepIn
 std::vector<std::string> parseCompensations(std::string_view list) {
     std::vector<std::string> all;
     for (const std::string& one : split(list, ',')) {
-        if (one != "own" && one != "none")
-            throw UsageError(fmt::format("\"{}\" must be one of own, none", one), "--compensate");
+        compensationModeOf(one);
         if (std::ranges::find(all, one) == all.end())
             all.push_back(one);
     }

@@ -40,14 +40,14 @@ struct SweepRequest {
     std::optional<PruningMask> base = {};    ///< mask that all strategies extend; empty = the dense model
     std::string baseName = {};               ///< name or file of `base`, for the provenance of masks
     int positions = 1024;                    ///< length of the sequence for which operations are counted
-    std::vector<std::string> compensations{"own"}; ///< "own" or "none", as PointKey::compensation
+    std::vector<std::string> compensations{"own"}; ///< names of modes, as PointKey::compensation
     int part = 1;  ///< which of `parts` parts of the points to run, from 1
     int parts = 1; ///< part i has the points i, i + parts, i + 2 parts and so on
     bool choosesOnly = false; ///< whether masks are chosen but not scored
     bool retriesFailed = false; ///< whether points that failed in an earlier run are run again
 };
 
-/// The compensations that a sweep knows: "own" and "none". @throws UsageError for others
+/// Names of compensation modes, separated by commas. @throws UsageError for others
 std::vector<std::string> parseCompensations(std::string_view list);
 /// Reads "3/16". @throws UsageError
 void parsePart(std::string_view text, SweepRequest& request);

@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
+#include "analysis/compensation/fit_compensation.h"
 #include "analysis/masks/price.h"
 #include "analysis/model/kernels.h"
 #include "analysis/model/model.h"
@@ -24,8 +25,8 @@ namespace secateur {
 
 namespace {
 
-/// Maximum number of cuts whose order a mask of a sweep records. A session is written after each point, and the order of
-/// all neurons of a large model would be most of it.
+/// Maximum number of cuts whose order a mask of a sweep records. A session is written after each point, and the order
+/// of all neurons of a large model would be most of it.
 constexpr std::size_t mostOrderedCuts = 4096;
 
 /// Measures metrics for rankings. Metrics of a sweep that run the model are measured together, in one pass if possible.
@@ -34,12 +35,9 @@ public:
     explicit MetricPool(SweepState& state)
         : m_state(state)
         , m_plan(state.model.runner().plan(PruningMask(state.model.spec()), state.inputs.type))
-        , m_measurement{state.model.fingerprint(),
-                        "dense",
-                        state.inputs.calibration.digest,
-                        std::string(name(m_plan->type())),
-                        state.model.kernels().device(),
-                        {}} {}
+        , m_measurement{state.model.fingerprint(),       "dense",
+                        state.inputs.calibration.digest, std::string(name(m_plan->type())),
+                        state.model.kernels().device(),  {}} {}
 
     MetricResult measure(const MetricRequest& metric, const Progress& progress) {
         if (const MetricResult* known = find(metric))
@@ -48,7 +46,8 @@ public:
             try {
                 run(missing(metric), progress);
             } catch (const Error&) {
-                m_measuresAlone = true; // one of the metrics does not suit the model; the others are not to fail with it
+                m_measuresAlone =
+                    true; // one of the metrics does not suit the model; the others are not to fail with it
             }
         }
         if (!find(metric))
@@ -66,7 +65,8 @@ private:
             return result.isWhole && isSameText && own.fingerprint == m_measurement.fingerprint &&
                    result.request.resultId() == metric.resultId();
         };
-        for (const std::span<const MetricResult> results : {std::span<const MetricResult>(m_results), m_state.known.results})
+        for (const std::span<const MetricResult> results :
+             {std::span<const MetricResult>(m_results), m_state.known.results})
             if (const auto found = std::ranges::find_if(results, isWanted); found != results.end())
                 return &*found;
         return nullptr;
@@ -126,20 +126,13 @@ std::vector<Planned> pathsOf(const SweepPlan& plan) {
     return paths;
 }
 
-PruningMask withoutCompensation(PruningMask mask) {
-    for (int index = 0; index < mask.layerCount(); ++index) {
-        LayerMask layer = mask.layer(index);
-        layer.compensation.reset();
-        mask.setLayer(index, std::move(layer));
-    }
-    return mask;
-}
-
 std::string nameOf(const std::string& strategy, const PointKey& key) {
-    std::string name = fmt::format("{} {}", strategy, budgetText(key.budget));
+    std::string title = fmt::format("{} {}", strategy, budgetText(key.budget));
     if (key.seed)
-        name += fmt::format(" seed {}", *key.seed);
-    return key.compensation == "none" ? name + " without compensation" : name;
+        title += fmt::format(" seed {}", *key.seed);
+    if (key.compensation == name(CompensationMode::none))
+        return title + " without compensation";
+    return key.compensation == name(CompensationMode::own) ? title : fmt::format("{} with {}", title, key.compensation);
 }
 
 /// A strategy with one seed, whose path serves all budgets.
@@ -218,27 +211,51 @@ private:
         m_state.addWarnings(result.warnings);
         if (result.metric)
             m_state.addWarnings(result.metric->warnings);
-        store(points, result, reached);
+        const double seconds = secondsSoFar() - m_elsewhere;
+        for (const PlannedPoint* point : points) {
+            const Planned one{point};
+            try {
+                store(one, result, reached, seconds, progress);
+            } catch (const Error& error) {
+                fail(one, error);
+            }
+        }
     }
 
-    void store(const Planned& points, const PruneResult& result, const std::optional<Budget>& reached) {
+    /// The result's mask with the compensation of a point.
+    FittedMask compensated(const PointKey& key, const PruneResult& result, const Progress& progress) const {
+        const CompensationMode mode = compensationModeOf(key.compensation);
+        const SweepInputs& inputs = m_state.inputs;
+        const FitText text{inputs.calibration.set.sequences, inputs.batchTokens, inputs.type};
+        return fitCompensation(m_state.model, result.mask, mode, text, progress);
+    }
+
+    void store(const Planned& points, const PruneResult& result, const std::optional<Budget>& reached, double seconds,
+               const Progress& progress) {
         SweepNews news;
         std::vector<SweepState::NamedPoint> named;
-        const double seconds = secondsSoFar() - m_elsewhere;
         const ModelCard& card = m_state.model.card();
         const PriceList prices(card, PriceTerms{.positions = m_request.positions});
         for (const PlannedPoint* planned : points) {
             const PointKey& key = planned->key;
-            MaskRecord record{key.compensation == "none" ? withoutCompensation(result.mask) : result.mask, card.name,
-                              m_state.model.fingerprint(), {},
+            const double before = secondsSoFar();
+            const FittedMask fitted = compensated(key, result, progress);
+            const double fitSeconds = secondsSoFar() - before;
+            MaskRecord record{fitted.mask,
+                              card.name,
+                              m_state.model.fingerprint(),
+                              {},
                               provenance(key, reached.value_or(key.budget), result)};
+            if (!fitted.parts.empty())
+                noteFit(*record.provenance, compensationModeOf(key.compensation), fitted.parts,
+                        m_state.inputs.calibration.data.source, m_state.inputs.calibration.data.allTokens);
             const Price price = prices.price(record.mask);
             CurvePoint point{.key = key, .reached = reached, .mask = m_state.inputs.maskDigest(record.mask)};
             point.removed = removedUnits(price);
             point.parameters = price.parameters.left;
             point.kvBytesPerToken = price.kvBytesPerToken.left;
             point.operationsPerToken = price.operationsPerToken.left;
-            point.choosingSeconds = seconds;
+            point.choosingSeconds = seconds + fitSeconds;
             const std::string& strategy = m_state.strategyOf(*planned);
             if (m_state.remember(point.mask, record.mask))
                 news.masks.push_back({nameOf(strategy, key), point.mask, std::move(record)});
@@ -253,8 +270,8 @@ private:
         MaskProvenance made = provenanceOf(request, m_state.request.baseName, result);
         if (made.order.size() > mostOrderedCuts)
             made.order.clear();
-        if (key.compensation == "none")
-            made.options.emplace("compensate", "none");
+        if (key.compensation != name(CompensationMode::own))
+            made.options["compensate"] = key.compensation;
         return made;
     }
 

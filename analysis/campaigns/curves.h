@@ -44,7 +44,7 @@ struct RemovedUnits {
 /// What identifies a point of a curve.
 struct PointKey {
     Budget budget = {};
-    std::string compensation = "own"; ///< "own" = as the strategy leaves its mask, "none" = without its compensation
+    std::string compensation = "own"; ///< name of a CompensationMode
     std::string recovered = {};       ///< recipe of a recovery training; empty = none
     int repetition = 0;               ///< from 0
     std::optional<std::uint64_t> seed = {}; ///< only for strategies whose mask depends on it

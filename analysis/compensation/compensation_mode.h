@@ -5,8 +5,8 @@
 
 namespace secateur {
 
-/// What is changed to compensate for cuts (resources/manual/compensation.md). `own`: what the strategy of the mask
-/// brings. `none`: nothing, and what the mask has is removed.
+/// What is changed to compensate for cuts (resources/manual/strategies.md, Modes of compensation). `own`: what the
+/// strategy of the mask brings. `none`: nothing, and what the mask has is removed.
 enum class CompensationMode { own, none, bias, scale, both, weights };
 
 struct CompensationModeInfo {

@@ -37,9 +37,9 @@ struct FittedMask {
     std::vector<FittedPart> parts; ///< in the order in which they were fitted
 };
 
-/// Fits a compensation to a mask (resources/manual/compensation.md), from the first layer to the last, attention first.
-/// The last fifth of the tokens is held out to choose mu; the chosen mu is then fitted on all tokens. An earlier
-/// compensation of the mask is replaced.
+/// Fits a compensation to a mask (resources/manual/strategies.md, Modes of compensation), from the first layer to the
+/// last, attention first. The last fifth of the tokens is held out to choose mu; the chosen mu is then fitted on all
+/// tokens. An earlier compensation of the mask is replaced.
 /// @param mode `own` returns the mask as it is, `none` without a compensation
 /// @throws Error if the text has too few tokens, layers share weights, or a projection's inputs are not finite;
 /// Cancelled

@@ -317,7 +317,7 @@ private slots:
     void theyAreFound() {
         const QList<Documented> commands = documentedCommands();
         QVERIFY2(commands.size() > 50, qPrintable(QString::number(commands.size())));
-        for (const char* verb : {"inspect", "measure", "ablate", "prune", "evaluate", "sweep", "mask", "generate",
+        for (const char* verb : {"inspect", "measure", "ablate", "prune", "evaluate", "sweep", "compensate", "mask", "generate",
                                  "export", "session", "plot", "list"})
             QVERIFY2(std::ranges::any_of(commands,
                                          [&](const Documented& documented) {

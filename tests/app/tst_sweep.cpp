@@ -268,7 +268,7 @@ private slots:
         row("a part that is not there", {"--strategy", "gate_norm", "--budgets", "1", "--part", "4/3"}, 2,
             "\"4/3\" is no part such as 3/16");
         row("an unknown compensation", {"--strategy", "gate_norm", "--budgets", "1", "--compensate", "best"}, 2,
-            "\"best\" must be one of own, none");
+            "\"best\" is not a mode of compensation: use own, none, bias, scale, both, weights");
         row("a size without a preset", {"--strategy", "gate_norm", "--budgets", "1", "--size", "paper"}, 2,
             "requires --preset");
         row("a text that is not there", {"--strategy", "gate_norm", "--budgets", "1", "--score", "nowhere.txt"}, 1,

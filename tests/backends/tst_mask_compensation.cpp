@@ -188,7 +188,7 @@ private slots:
                                 little<quint16>(0x3f80) + little<quint16>(0x4000) + little<quint16>(0x3e00);
         const auto bytes = std::as_bytes(std::span(file.constData(), static_cast<std::size_t>(file.size())));
         PruningMask mask(spec());
-        addCompensation(mask, readCompensationVectors("c", bytes), spec());
+        addCompensation(mask, readCompensationTensors("c", bytes), spec());
         QCOMPARE(compensationOf(mask.layer(0)).headScale, (std::vector<float>{0.5F, 1.F, 2.F}));
         QCOMPARE(compensationOf(mask.layer(3)).neuronScale, std::vector<float>{1.5F});
     }

@@ -85,8 +85,8 @@ Corruptions compensationCorruptions() {
                             const QString& sentence, const ModelSpec& spec = compensatedSpec()) {
         file(name, vectors({{vectorName, values}}), sentence, spec);
     };
-    const QString unknown = "is not a vector of a compensation: these are layers.N. followed by attention_bias, "
-                            "head_scale, mlp_bias or neuron_scale";
+    const QString unknown = "is not a tensor of a compensation: these are layers.N. followed by attention_bias, "
+                            "down_weight, head_scale, mlp_bias, neuron_scale or o_weight";
     rows.append({"compensation", "another file",
                  QString(besideIt) + ": is not the compensation of a.mask.json: its SHA-256 differs from the one in "
                                      "the mask. Put back the file that was written with the mask, or remove "
@@ -97,13 +97,13 @@ Corruptions compensationCorruptions() {
                  }});
     file("no safetensors", "compensation",
          "states a header of 7022077625957707619 bytes, but 4 bytes follow. It is cut short or not a safetensors file");
-    file("no vectors", vectors({}), "has no vectors");
+    file("no tensors", vectors({}), "has no tensors");
     file("float64", vectors({{"layers.0.mlp_bias", {1, 2, 3, 4, 5, 6}}}, "F64"),
          "layers.0.mlp_bias: is stored as F64; expected F32, F16, BF16");
-    file("a matrix", safetensors::fileOf(safetensors::oneTensor("F32", "[2,3]", "[0,24]"), 24),
-         "w: has the shape [2, 3]; expected a vector");
+    file("three dimensions", safetensors::fileOf(safetensors::oneTensor("F32", "[1,2,3]", "[0,24]"), 24),
+         "w: has the shape [1, 2, 3]; expected a vector or a matrix");
     vector("an unknown vector", "layers.0.up_bias", {1}, "layers.0.up_bias: " + unknown);
-    vector("restored weights", "layers.0.o_weight", {1}, "layers.0.o_weight: " + unknown);
+    vector("a weight without rows", "layers.0.o_weight", {1}, "layers.0.o_weight: is a vector; expected a matrix");
     vector("a vector without a layer", "mlp_bias", {1}, "mlp_bias: " + unknown);
     vector("a layer in words", "layers.one.mlp_bias", {1}, "layers.one.mlp_bias: " + unknown);
     vector("a negative layer", "layers.-1.mlp_bias", {1}, "layers.-1.mlp_bias: " + unknown);
@@ -139,13 +139,13 @@ Corruptions compensationCorruptions() {
     session(
         "a compensation with another number",
         [](const hdf5::Handle& mask) {
-            hdf5::writeFloats(hdf5::openGroup(mask, "compensation"), "layers.1.mlp_bias", std::vector<float>(64, 0.5F));
+            hdf5::writeFloats(hdf5::openGroup(mask, "compensation"), "layers.1.mlp_bias", std::vector<float>(64, 0.5F), 0);
         },
         "digest: is not that of the mask");
     session(
         "a compensation that is too short",
         [](const hdf5::Handle& mask) {
-            hdf5::writeFloats(hdf5::openGroup(mask, "compensation"), "layers.1.head_scale", {1, 2});
+            hdf5::writeFloats(hdf5::openGroup(mask, "compensation"), "layers.1.head_scale", {1, 2}, 0);
         },
         "compensation: layer 1: head_scale: expected 6 numbers, found 2");
     session(
