@@ -220,15 +220,15 @@ void VariantWalk::keepInputs(int firstLayer, int lastLayer, std::int64_t bytes) 
     m_inputs.keep(firstLayer, lastLayer, bytes, streamBytes());
 }
 
-VariantWalk::Losses VariantWalk::whole(const Progress& progress) const {
+VariantWalk::Losses VariantWalk::whole(const Plan& plan, const Progress& progress) const {
     Losses losses = noLosses();
     LayerWalk walk;
     walk.finished = [&](std::size_t batch, const at::Tensor& x) {
         for (const WindowLoss& loss :
-             m_losses.of(*m_plan, x, batches().batches[batch], batches().sequences[batch], progress))
+             m_losses.of(plan, x, batches().batches[batch], batches().sequences[batch], progress))
             losses[loss.index] = loss;
     };
-    forEachLayer(m_model.runner(), *m_plan, batches().batches, walk, progress);
+    forEachLayer(m_model.runner(), plan, batches().batches, walk, progress);
     return losses;
 }
 

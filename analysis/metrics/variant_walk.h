@@ -82,7 +82,9 @@ public:
     void keepInputs(int firstLayer, int lastLayer, std::int64_t bytes);
 
     /// The losses under the plan. Runs the whole model. @throws Cancelled
-    Losses whole(const Progress& progress) const;
+    Losses whole(const Progress& progress) const { return whole(*m_plan, progress); }
+    /// The losses under another plan of the same type. @throws Cancelled
+    Losses whole(const Plan& plan, const Progress& progress) const;
     /// Runs the streams up to the input of a layer. It begins at the current layer, a stored one, or the embedding.
     /// @throws Cancelled
     void goTo(int layer, const Progress& progress);

@@ -198,7 +198,8 @@ PruneResult spend(PrunePath& path, const Budget& budget, const Savings& savings,
     if (const auto all = path.everything(); all && savings.percentage(*all, budget.of) < budget.amount - slack)
         refuseShare(budget, savings.percentage(*all, budget.of));
     if (std::optional<PruneResult> own = path.spendShare(budget, savings, progress)) {
-        if (const double saved = savings.percentage(own->mask, budget.of); saved < budget.amount - slack)
+        if (const double saved = savings.percentage(own->mask, budget.of);
+            saved < budget.amount - slack && !own->isStopped)
             refuseShare(budget, saved);
         return *std::move(own);
     }

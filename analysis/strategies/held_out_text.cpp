@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/metrics/measure.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@ namespace secateur {
 namespace {
 
 constexpr std::int64_t heldOutShare = 4; ///< one of so many tokens
+constexpr std::int64_t shortest = 2;     ///< tokens of a piece, so that it predicts one
 
 std::int64_t tokensOf(std::span<const TokenSequence> sequences) {
     std::int64_t sum = 0;
@@ -42,7 +44,6 @@ TokenSequence pieceOf(const TokenSequence& sequence, std::ptrdiff_t begin, std::
 /// Moves the end of the only fitted sequence to the part that is held out, if whole sequences are less than a quarter.
 /// @param quarter of the tokens
 void completeFromFirst(SplitText& split, std::int64_t quarter) {
-    constexpr std::int64_t shortest = 2; // tokens of a piece, so that it predicts one
     const std::int64_t lacking = quarter - tokensOf(split.heldOut.sequences);
     const TokenSequence whole = split.fitted.sequences.front();
     const std::int64_t kept = std::ssize(whole.ids) - lacking;
@@ -77,6 +78,21 @@ SplitText withLastQuarterHeldOut(const CalibrationText& text) {
     if (split.fitted.sequences.empty() || split.heldOut.sequences.empty())
         throw Error("The calibration text is too short to hold out its last quarter");
     return split;
+}
+
+TextPart firstQuarter(const CalibrationText& text) {
+    TextPart part{{}, {}, text};
+    std::int64_t lacking = std::max(shortest, tokensOf(text.sequences) / heldOutShare);
+    for (std::size_t i = 0; i < text.sequences.size() && lacking > 0; ++i) {
+        const TokenSequence& whole = text.sequences[i];
+        const auto length = std::ssize(whole.ids);
+        const auto kept = text.labels.empty() ? std::min(length, std::max(shortest, lacking)) : length;
+        part.sequences.push_back(pieceOf(whole, 0, kept));
+        if (!text.labels.empty())
+            part.labels.push_back(text.labels[i]);
+        lacking -= kept;
+    }
+    return part;
 }
 
 MetricResult measureOn(const Model& model, const CalibrationText& text, const MetricRequest& metric,

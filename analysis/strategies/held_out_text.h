@@ -27,6 +27,10 @@ struct SplitText {
 /// @throws Error if the text is too short to divide, or a single labelled text
 SplitText withLastQuarterHeldOut(const CalibrationText& text);
 
+/// The first quarter of the tokens of a text. The last sequence is cut short, except in labelled texts. It has at least
+/// two tokens.
+TextPart firstQuarter(const CalibrationText& text);
+
 /// A metric of the dense model on a text. @throws as measure(); Cancelled if stopped
 MetricResult measureOn(const Model& model, const CalibrationText& text, const MetricRequest& metric,
                        const Progress& progress);

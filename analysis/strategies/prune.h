@@ -39,9 +39,10 @@ struct PruneResult {
     std::optional<MeasuredData> data = {};    ///< text on which a strategy that reads a text measured
     std::string textDigest = {};              ///< digest of that text
     std::vector<std::string> warnings = {};
-    std::vector<OrderedCut> order = {}; ///< the cuts of a ranking strategy, first cut first
-    std::vector<std::string> notes = {}; ///< sentences about choices that the strategy made, for the provenance
+    std::vector<OrderedCut> order = {};       ///< the cuts of a ranking strategy, first cut first
+    std::vector<std::string> notes = {};      ///< sentences about choices that the strategy made, for the provenance
     std::vector<AlphaCurve> alphaCurves = {}; ///< of a strategy that searches the factors of bypasses
+    bool isStopped = false; ///< whether PruneWatch::isEnough ended the strategy before the budget was spent
 };
 
 /// Measures a metric on the dense model.
@@ -58,12 +59,48 @@ struct CalibrationText {
     std::string digest = {};               ///< digest of the tokens, recorded too
 };
 
+/// The state of a strategy after one of its steps.
+struct PruneStep {
+    const PruningMask& mask; ///< with its compensation
+    std::size_t steps = 0;   ///< number of steps so far
+    double before = 0;       ///< loss before the first step, in nats
+    double loss = 0;         ///< loss after this step, in nats
+    double saved = 0;        ///< percentage of what the budget counts
+    double target = 0;       ///< percentage to save in the end
+};
+
+/// The price of a possible step, as a strategy with StrategyInfo::reportsSteps measured it.
+struct StepPrice {
+    BudgetOf of = BudgetOf::own; ///< what the step saves
+    int layer = 0;               ///< -1 = all layers
+    int kind = 0;                ///< number of the kind of step
+    bool isEstimate = false;     ///< whether only a part of the text was used
+    bool isGone = false;         ///< whether there is no such step; the other numbers are then 0
+    double saved = 0;            ///< percentage of what the budget counts
+    double rise = 0;             ///< of the loss, in nats
+    double loss = 0;             ///< after the step, in nats
+    bool operator==(const StepPrice&) const = default;
+};
+
+/// Follows a strategy with StrategyInfo::reportsSteps while it runs. The functions are called on its thread.
+struct PruneWatch {
+    std::function<void(const PruneStep& step)> made = {}; ///< after each step
+    /// Called after each step. Whether to stop; the result is then the mask so far.
+    std::function<bool()> isEnough = {};
+    /// Called with prices in the order in which they were measured.
+    std::function<void(std::span<const StepPrice> prices)> priced = {};
+    /// The prices of an interrupted run of the same request. They are not measured again, and the mask is the same as
+    /// without the interruption.
+    std::vector<StepPrice> known = {};
+};
+
 /// Inputs of strategies in addition to the model and the request.
 struct PruneInputs {
     MeasureMetric measure = {};               ///< empty = only weight metrics can be measured
     std::optional<CalibrationText> text = {}; ///< used by strategies with StrategyInfo::readsText
     /// The text of the option `corpus`, on which a strategy makes choices that must not use `text`.
     std::optional<CalibrationText> corpus = {};
+    PruneWatch watch = {};
 };
 
 /// The argument of StrategyInfo::begin(). It must outlive the path.
@@ -104,8 +141,8 @@ public:
     /// The result for a budget in the strategy's own units.
     /// @throws BudgetTooLarge, UsageError for budgets that are not in these units; otherwise as after()
     virtual PruneResult spend(const Budget& budget, const Progress& progress) = 0;
-    /// For strategies whose cuts depend on the budget: the result for a budget in a share of the model. It saves less than
-    /// the share if no unit is left to cut. Empty = the budget is a number of steps. @throws as after()
+    /// For strategies whose cuts depend on the budget: the result for a budget in a share of the model. It saves less
+    /// than the share if no unit is left to cut. Empty = the budget is a number of steps. @throws as after()
     virtual std::optional<PruneResult> spendShare(const Budget& /*budget*/, const Savings& /*savings*/,
                                                   const Progress& /*progress*/) {
         return std::nullopt;

@@ -3,15 +3,21 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/export/export_target.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/search_queue.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -52,15 +58,60 @@ bool isFirstOf(const StrategyRequest& request, std::string_view option, std::str
     return value == first;
 }
 
+/// Layouts of exports by the values of the option `for`. `native` is last and depends on the format.
+struct Layout {
+    std::string_view name;
+    ExportReasons& reasons;
+};
+constexpr std::array layouts{Layout{"per_layer", perLayerReasons}, Layout{"decilm", deciLmReasons},
+                             Layout{"deci", ggufDeciReasons}, Layout{"openelm", ggufOpenElmReasons}};
+constexpr std::string_view uniformLayout = "native";
+constexpr std::string_view anyLayout = "none";
+
+/// What refuses masks that the layout of the option `for` cannot hold; null = nothing does.
+ExportReasons* layoutOf(const StrategyRequest& request, std::string_view format) {
+    const std::string wanted = request.option("for");
+    if (wanted == anyLayout)
+        return nullptr;
+    if (wanted == uniformLayout)
+        return format == "gguf" ? ggufNativeReasons : nativeReasons;
+    const auto* const layout = std::ranges::find(layouts, wanted, &Layout::name);
+    if (layout != layouts.end())
+        return layout->reasons;
+    throw UsageError(fmt::format("for={} must be none, native, per_layer, decilm, deci or openelm", wanted),
+                     std::string(request.info->id));
+}
+
 StepRules rulesOf(const StrategyRequest& request, const Protection& protection) {
     StepRules rules;
     rules.kinds = stepKindsOf(request);
     rules.restores = isFirstOf(request, "restore", "weights", "none");
     rules.order = isFirstOf(request, "order", "wanda", "obs") ? StepOrder::wanda : StepOrder::obs;
-    rules.neuronShare = numberOption(request, "step", 0, 1);
+    rules.share = numberOption(request, "step", 0, 1);
     rules.mu = numberOption(request, "mu", 1e-6, 1e6);
     rules.protection = protection;
+    rules.isUniform = request.option("for") == uniformLayout;
     return rules;
+}
+
+/// Puts other kinds of steps in the place of single heads.
+void replaceHeads(StepRules& rules, std::initializer_list<StepKind> others) {
+    const auto heads = std::ranges::find(rules.kinds, StepKind::heads);
+    if (heads == rules.kinds.end())
+        return;
+    rules.kinds.erase(heads);
+    rules.kinds.insert(rules.kinds.end(), others);
+}
+
+/// A mask that cuts one head of a KV group of several heads; empty if there is no such group.
+std::optional<PruningMask> withUnequalGroup(const ModelSpec& spec) {
+    for (int layer = 0; layer < spec.layerCount(); ++layer)
+        if (const LayerSpec& own = spec.layers[static_cast<std::size_t>(layer)]; own.kvHeads < own.heads) {
+            PruningMask mask(spec);
+            cutUnits(mask, spec, CutUnit::head, layer, std::array{0});
+            return mask;
+        }
+    return std::nullopt;
 }
 
 /// The kind of budget by which a search in the strategy's own units prices its steps.
@@ -100,6 +151,7 @@ public:
         if (!context.spec().tiedGroups().empty())
             throw Error("has layers that share their weights: they cannot be restored one by one",
                         context.model.card().path);
+        obeyLayout();
     }
 
     std::size_t steps() const override {
@@ -120,7 +172,7 @@ public:
                              "--budget");
         PruneResult result = grown({budget.amount, true, BudgetOf::layerParameters}, progress);
         const double saved = m_savings.percentage(result.mask, BudgetOf::layerParameters);
-        if (saved < budget.amount - slack) {
+        if (saved < budget.amount - slack && !result.isStopped) {
             const double most = std::floor(saved * 100) / 100;
             throw BudgetTooLarge(
                 fmt::format("{}% of the parameters of attention and MLPs cannot be cut: at most {}% can",
@@ -135,7 +187,9 @@ public:
         return grown(budget, progress);
     }
 
-    std::optional<PruningMask> everything() const override { return everythingCut(m_context, m_rules); }
+    std::optional<PruningMask> everything() const override {
+        return m_rules.allows ? std::nullopt : std::optional(everythingCut(m_context, m_rules));
+    }
 
 private:
     static constexpr double slack = 1e-9;
@@ -144,15 +198,34 @@ private:
         std::unique_ptr<SearchGrowth>& growth = m_growths[of];
         if (!growth)
             growth = std::make_unique<SearchGrowth>(m_context.model, m_context.base, m_savings,
-                                                    SearchTexts{m_fitted, m_heldOut}, rulesFor(of), of);
+                                                    SearchTexts{m_fitted, m_heldOut}, rulesFor(of), of,
+                                                    m_context.inputs.watch);
         return *growth;
     }
 
-    /// Single heads save nothing of a KV cache.
+    /// Single heads save nothing of a KV cache, and some layouts need KV groups of one size.
     StepRules rulesFor(BudgetOf of) const {
         StepRules rules = m_rules;
-        rules.byGroups = rules.byGroups || of == BudgetOf::kvBytes;
+        const auto unequal = withUnequalGroup(m_context.spec());
+        if (unequal && of == BudgetOf::kvBytes)
+            replaceHeads(rules, {StepKind::groups});
+        else if (unequal && rules.allows && !rules.allows(*unequal))
+            replaceHeads(rules, {StepKind::groups, StepKind::headsOfGroups});
         return rules;
+    }
+
+    /// Lets steps make only masks that the layout of the option `for` can hold.
+    void obeyLayout() {
+        const ModelCard& card = m_context.model.card();
+        ExportReasons* const reasons = layoutOf(m_context.request.strategy, card.format);
+        if (!reasons)
+            return;
+        if (const Reasons refused = reasons(m_context.base, card.spec, card.format); !refused.empty())
+            throw Error(fmt::format("for={}: {}", m_context.request.strategy.option("for"), refused.front().sentence),
+                        card.path);
+        m_rules.allows = [reasons, &card](const PruningMask& mask) {
+            return reasons(mask, card.spec, card.format).empty();
+        };
     }
 
     /// The result after the first step that saves enough, or after the last step.
@@ -160,13 +233,21 @@ private:
         const BudgetOf of = amountOf(budget.of);
         SearchGrowth& growth = growthFor(of);
         const double target = budget.amount - slack;
+        const PruneWatch& watch = m_context.inputs.watch;
         std::size_t steps = 0;
-        while (m_savings.percentage(growth.maskAfter(steps), of) < target) {
-            if (steps == growth.steps() && !growth.grow(budget.amount, progress))
+        bool isStopped = false;
+        for (double saved = 0; saved < target; ++steps) {
+            isStopped = steps > 0 && watch.isEnough && watch.isEnough();
+            if (isStopped || (steps == growth.steps() && !growth.grow(budget.amount, progress)))
                 break;
-            ++steps;
+            const PruningMask& mask = growth.maskAfter(steps + 1);
+            saved = m_savings.percentage(mask, of);
+            if (watch.made)
+                watch.made({mask, steps + 1, growth.lossAfter(0), growth.lossAfter(steps + 1), saved, budget.amount});
         }
-        return resultOf(growth, steps, progress);
+        PruneResult result = resultOf(growth, steps, progress);
+        result.isStopped = isStopped;
+        return result;
     }
 
     PruneResult resultOf(SearchGrowth& growth, std::size_t steps, const Progress& progress) const {
@@ -212,6 +293,7 @@ double searchPasses(const ModelSpec& spec, const PruneRequest& request) {
 
 void checkSearchOptions(const StrategyRequest& request) {
     rulesOf(request, {});
+    layoutOf(request, {});
 }
 
 } // namespace secateur

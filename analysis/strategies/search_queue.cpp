@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -18,46 +19,19 @@ namespace {
 
 constexpr double perNat = 1e6;
 
-/// The units that a kind of step cuts, one by one.
-CutUnit unitOf(StepKind kind) {
-    constexpr std::array units{CutUnit::head, CutUnit::neuron, CutUnit::attention,
-                               CutUnit::mlp,  CutUnit::block,  CutUnit::attention};
-    return units[static_cast<std::size_t>(kind)];
+double roundedLoss(std::span<const WindowLoss> losses) {
+    return std::round(meanLoss(losses) * perNat) / perNat;
 }
 
-/// The mean losses under candidates of one layer.
-std::vector<double> lossesUnder(VariantWalk& walk, std::span<const PruningMask* const> masks, int layer,
-                                const Progress& progress) {
-    std::vector<LayerVariant> variants;
-    for (std::size_t i = 0; i < masks.size(); ++i)
-        variants.push_back({masks[i]->layer(layer), i}); // one by one, so that rounding does not depend on the others
-    walk.goTo(layer, progress);
-    std::vector<double> losses;
-    for (const VariantWalk::Losses& found :
-         walk.under(variants, fmt::format("candidates of layer {}", layer), progress))
-        losses.push_back(std::round(meanLoss(found) * perNat) / perNat);
-    return losses;
+bool cutsUnits(StepKind kind) {
+    return kind == StepKind::heads || kind == StepKind::neurons || kind == StepKind::groups ||
+           kind == StepKind::headsOfGroups;
 }
 
 } // namespace
 
-CalibrationText beginningOf(const CalibrationText& text) {
-    std::int64_t all = 0;
-    for (const TokenSequence& sequence : text.sequences)
-        all += std::ssize(sequence.ids);
-    constexpr std::int64_t share = 4;
-    std::size_t count = 0;
-    for (std::int64_t tokens = 0; count < text.sequences.size() && share * tokens < all; ++count)
-        tokens += std::ssize(text.sequences[count].ids);
-    CalibrationText beginning = text;
-    beginning.sequences = text.sequences.first(count);
-    if (!text.labels.empty())
-        beginning.labels = text.labels.first(count);
-    return beginning;
-}
-
 SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Savings& savings, SearchTexts texts,
-                           StepRules rules, BudgetOf of)
+                           StepRules rules, BudgetOf of, const PruneWatch& watch)
     : m_model(model)
     , m_base(base)
     , m_savings(savings)
@@ -66,7 +40,10 @@ SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Sa
     , m_fits(model, *m_plan, texts.fitted.sequences, texts.fitted.batchTokens, texts.fitted.streamBytes)
     , m_candidates(model, m_fits, std::move(rules))
     , m_walk(model, *m_plan, variantText(texts.heldOut))
-    , m_beginning(beginningOf(texts.heldOut)) {
+    , m_beginning(firstQuarter(texts.heldOut))
+    , m_watch(watch) {
+    std::ranges::copy_if(watch.known, std::back_inserter(m_known),
+                         [&](const StepPrice& price) { return price.of == of; });
     m_walk.keepInputs(0, model.spec().layerCount() - 1, texts.heldOut.streamBytes / 4);
 }
 
@@ -96,51 +73,144 @@ Progress SearchGrowth::stepReport(double target, const Progress& progress) const
 
 /// Builds a candidate under the present mask. Returns false if there is nothing to cut or to save.
 bool SearchGrowth::prepare(Candidate& candidate, const Progress& progress) {
-    progress.report(
-        0, fmt::format("{} of layer {}", stepKindNames[static_cast<std::size_t>(candidate.kind)], candidate.layer));
-    auto next = m_candidates.next(mask(), candidate.layer, candidate.kind, progress);
-    if (!next)
+    progress.report(0, candidate.layer == SearchSteps::allLayers ? std::string("all layers")
+                                                                 : fmt::format("layer {}", candidate.layer));
+    candidate.mask = m_candidates.next(mask(), candidate.layer, candidate.kind, progress);
+    if (!candidate.mask)
         return false;
-    candidate.mask = std::move(*next);
-    candidate.saved = m_savings.percentage(candidate.mask, m_of) - m_savings.percentage(mask(), m_of);
+    candidate.saved = m_savings.percentage(*candidate.mask, m_of) - m_savings.percentage(mask(), m_of);
     return candidate.saved > 0;
+}
+
+/// The losses under candidates of one layer, or of all layers.
+std::vector<double> SearchGrowth::losses(VariantWalk& walk, std::span<const Candidate> candidates,
+                                         const Progress& progress) {
+    std::vector<double> found;
+    std::vector<LayerVariant> variants;
+    const int layer = candidates.front().layer;
+    for (const Candidate& candidate : candidates)
+        if (layer == SearchSteps::allLayers)
+            found.push_back(roundedLoss(walk.whole(*m_model.runner().plan(*candidate.mask, m_plan->type()), progress)));
+        else // each in a group of its own, so that rounding does not depend on the others
+            variants.push_back({candidate.mask->layer(layer), variants.size()});
+    if (variants.empty())
+        return found;
+    walk.goTo(layer, progress);
+    for (const auto& one : walk.under(variants, fmt::format("candidates of layer {}", layer), progress))
+        found.push_back(roundedLoss(one));
+    return found;
 }
 
 /// Measures a candidate on the whole held-out text.
 void SearchGrowth::measure(Candidate& candidate, const Progress& progress) {
-    const std::array masks{&std::as_const(candidate.mask)};
-    candidate.loss = lossesUnder(m_walk, masks, candidate.layer, progress).front();
+    candidate.loss = losses(m_walk, std::span(&candidate, 1), progress).front();
     candidate.rise = std::llround((candidate.loss - lossNow()) * perNat);
     candidate.measuredAt = std::ssize(m_steps);
-    ++m_measured;
 }
 
-/// Estimates the prices of all first steps, layer by layer, on the beginning of the held-out text.
+/// The first steps in a layer, or in all layers. Their prices are estimated on the beginning of the held-out text.
+std::vector<SearchGrowth::Candidate> SearchGrowth::firstSteps(int layer, VariantWalk& walk, double before,
+                                                              const Progress& progress) {
+    std::vector<Candidate> own;
+    for (const StepKind kind : m_candidates.rules().kinds) {
+        const bool isPlace = (m_candidates.rules().isUniform && cutsUnits(kind)) == (layer == SearchSteps::allLayers);
+        Candidate candidate{.layer = layer, .kind = kind};
+        if (isPlace && prepare(candidate, progress))
+            own.push_back(std::move(candidate));
+    }
+    if (own.empty())
+        return own;
+    const std::vector<double> found = losses(walk, own, progress);
+    std::vector<StepPrice> prices;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        own[i].rise = std::llround((found[i] - before) * perNat);
+        own[i].mask.reset();
+        prices.push_back(priceOf(own[i]));
+    }
+    record(prices);
+    return own;
+}
+
+/// Estimates the prices of all first steps.
 void SearchGrowth::begin(const Progress& progress) {
     m_queue.clear();
-    m_before = std::round(meanLoss(m_walk.whole(progress)) * perNat) / perNat;
-    VariantWalk walk(m_model, *m_plan, variantText(m_beginning));
-    const double before = meanLoss(walk.whole(progress));
-    for (int layer = 0; layer < m_model.spec().layerCount(); ++layer) {
-        std::vector<Candidate> own;
-        std::vector<const PruningMask*> masks;
-        for (const StepKind kind : m_candidates.rules().kinds) {
-            Candidate candidate{.layer = layer, .kind = kind, .mask = {}};
-            if (prepare(candidate, progress))
-                own.push_back(std::move(candidate));
-        }
-        for (const Candidate& candidate : own)
-            masks.push_back(&candidate.mask);
+    m_before = roundedLoss(m_walk.whole(progress));
+    const CalibrationText beginning = m_beginning.text();
+    VariantWalk walk(m_model, *m_plan, variantText(beginning));
+    const double before = roundedLoss(walk.whole(progress));
+    for (int layer = SearchSteps::allLayers; layer < m_model.spec().layerCount(); ++layer) {
+        std::vector<Candidate> own = knownSteps(layer);
         if (own.empty())
-            continue;
-        const std::vector<double> losses = lossesUnder(walk, masks, layer, progress);
-        for (std::size_t i = 0; i < own.size(); ++i) {
-            own[i].rise = std::llround((losses[i] - before) * perNat);
-            own[i].mask = {};
-        }
+            own = firstSteps(layer, walk, before, progress);
         std::ranges::move(own, std::back_inserter(m_queue));
     }
     m_hasBegun = true;
+}
+
+/// The first steps in a layer that an interrupted search has estimated.
+std::vector<SearchGrowth::Candidate> SearchGrowth::knownSteps(int layer) {
+    std::vector<Candidate> own;
+    for (; !m_known.empty() && m_known.front().isEstimate && m_known.front().layer == layer; m_known.pop_front()) {
+        const StepPrice& known = m_known.front();
+        own.push_back({.layer = layer,
+                       .kind = static_cast<StepKind>(known.kind),
+                       .rise = std::llround(known.rise * perNat),
+                       .saved = known.saved});
+    }
+    return own;
+}
+
+/// The next price of an interrupted search. What does not fit this one is forgotten.
+std::optional<StepPrice> SearchGrowth::knownPrice(const Candidate& candidate) {
+    if (m_known.empty())
+        return std::nullopt;
+    const StepPrice next = m_known.front();
+    if (next.isEstimate || next.layer != candidate.layer || next.kind != static_cast<int>(candidate.kind)) {
+        m_known.clear();
+        return std::nullopt;
+    }
+    m_known.pop_front();
+    return next;
+}
+
+StepPrice SearchGrowth::priceOf(const Candidate& candidate) const {
+    return {.of = m_of,
+            .layer = candidate.layer,
+            .kind = static_cast<int>(candidate.kind),
+            .isEstimate = candidate.measuredAt < 0,
+            .saved = candidate.saved,
+            .rise = static_cast<double>(candidate.rise) / perNat,
+            .loss = candidate.loss};
+}
+
+void SearchGrowth::record(std::span<const StepPrice> prices) const {
+    if (m_watch.priced)
+        m_watch.priced(prices);
+}
+
+/// Measures the first candidate of the queue under the present mask. Removes it and returns false if it is gone.
+bool SearchGrowth::renewFirst(const Progress& progress) {
+    Candidate candidate{.layer = m_queue.front().layer, .kind = m_queue.front().kind};
+    if (const auto known = knownPrice(candidate)) {
+        candidate.saved = known->saved;
+        candidate.rise = std::llround(known->rise * perNat);
+        candidate.loss = known->loss;
+        candidate.measuredAt = known->isGone ? -1 : std::ssize(m_steps);
+    } else {
+        StepPrice price{.of = m_of, .layer = candidate.layer, .kind = static_cast<int>(candidate.kind), .isGone = true};
+        if (prepare(candidate, progress)) {
+            measure(candidate, progress);
+            price = priceOf(candidate);
+        }
+        record(std::span(&price, 1));
+    }
+    if (!isCurrent(candidate)) {
+        m_queue.erase(m_queue.begin());
+        return false;
+    }
+    m_queue.front() = std::move(candidate);
+    ++m_measured;
+    return true;
 }
 
 bool SearchGrowth::grow(double target, const Progress& progress) {
@@ -149,45 +219,64 @@ bool SearchGrowth::grow(double target, const Progress& progress) {
         begin(report);
     std::int64_t measured = 0;
     while (!m_queue.empty()) {
-        const auto first = std::ranges::min_element(m_queue, isCheaper);
-        if (isCurrent(*first)) {
+        std::ranges::iter_swap(m_queue.begin(), std::ranges::min_element(m_queue, isCheaper));
+        if (!isCurrent(m_queue.front())) {
+            if (!renewFirst(report))
+                continue;
+            ++measured;
+            if (!isCheapEnough(m_queue.front()))
+                continue;
+        }
+        Candidate& first = m_queue.front();
+        if (first.mask || prepare(first, report)) {
             m_skipped += std::ssize(m_queue) - measured;
-            take(*first);
+            take(first);
             return true;
         }
-        Candidate candidate{.layer = first->layer, .kind = first->kind, .mask = {}};
-        if (!prepare(candidate, report)) {
-            m_queue.erase(first);
-            continue;
-        }
-        measure(candidate, report);
-        ++measured;
-        *first = std::move(candidate);
+        m_queue.erase(m_queue.begin());
     }
     return false;
 }
 
+/// Whether the first candidate costs no more than the cheapest of the others, or so little more that the held-out text
+/// cannot tell. Without the second, many prices that are almost equal would be measured again at each step.
+bool SearchGrowth::isCheapEnough(const Candidate& first) const {
+    const auto others = std::ranges::subrange(m_queue.begin() + 1, m_queue.end());
+    const auto next = std::ranges::min_element(others, isCheaper);
+    if (next == others.end() || isCheaper(first, *next))
+        return true;
+    constexpr double untold = 500; // in 1e-6 nats: the noise of a difference of two losses on some thousand tokens
+    constexpr double relative = 0.1;
+    const double ofNext = std::max(0.0, static_cast<double>(next->rise)) / next->saved * first.saved;
+    const auto rise = static_cast<double>(first.rise);
+    return rise - ofNext <= untold + relative * std::abs(rise);
+}
+
 /// Makes a step. The next step of its kind in the layer waits with the same price until it is measured.
 void SearchGrowth::take(const Candidate& candidate) {
-    Step step{candidate.mask, candidate.loss, cutsOf(candidate.mask, candidate.layer, candidate.kind, candidate.loss)};
+    Step step{*candidate.mask, candidate.loss, cutsOf(*candidate.mask, candidate)};
     auto plan = m_model.runner().plan(step.mask, m_plan->type());
     m_walk.setPlan(*plan);
     m_fits.setPlan(*plan);
     m_plan = std::move(plan);
     m_steps.push_back(std::move(step));
     for (Candidate& waiting : m_queue)
-        waiting.mask = {};
+        waiting.mask.reset();
 }
 
 /// The units that a step cuts.
-std::vector<OrderedCut> SearchGrowth::cutsOf(const PruningMask& after, int layer, StepKind kind, double loss) const {
+std::vector<OrderedCut> SearchGrowth::cutsOf(const PruningMask& after, const Candidate& candidate) const {
     const ModelSpec& spec = m_model.spec();
-    const CutUnit unit = unitOf(kind);
+    const CutUnit unit = candidate.kind == StepKind::groups ? CutUnit::head : unitOf(candidate.kind);
     std::vector<OrderedCut> cuts;
-    for (int index = 0; index < unitsIn(spec.layers[static_cast<std::size_t>(layer)], unit); ++index)
-        if (kind == StepKind::bypass ||
-            (isCut(after, spec, unit, layer, index) && !isCut(mask(), spec, unit, layer, index)))
-            cuts.push_back({unit, layer, index, loss});
+    for (int layer = 0; layer < spec.layerCount(); ++layer) {
+        if (candidate.layer != SearchSteps::allLayers && candidate.layer != layer)
+            continue;
+        for (int index = 0; index < unitsIn(spec.layers[static_cast<std::size_t>(layer)], unit); ++index)
+            if (candidate.kind == StepKind::bypass ||
+                (isCut(after, spec, unit, layer, index) && !isCut(mask(), spec, unit, layer, index)))
+                cuts.push_back({unit, layer, index, candidate.loss});
+    }
     return cuts;
 }
 

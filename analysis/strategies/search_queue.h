@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,16 +24,13 @@ struct SearchTexts {
     const CalibrationText& heldOut; ///< losses are measured on it
 };
 
-/// The beginning of a text: at least a quarter of its tokens, in whole sequences.
-CalibrationText beginningOf(const CalibrationText& text);
-
 /// A search for one kind of budget. Its steps can be continued at any time.
 class SearchGrowth {
 public:
     /// The references must outlive this object. @param of what the price of a step counts
-    /// @throws as SequenceLosses
+    /// @param watch only its prices are used @throws as SequenceLosses
     SearchGrowth(const Model& model, const PruningMask& base, const Savings& savings, SearchTexts texts,
-                 StepRules rules, BudgetOf of);
+                 StepRules rules, BudgetOf of, const PruneWatch& watch);
 
     /// Makes the step that costs least. Returns false if nothing is left to cut. A step that is cancelled leaves no
     /// trace.
@@ -43,6 +42,7 @@ public:
     /// The cuts of the first steps; the score is the loss after the step.
     std::vector<OrderedCut> orderAfter(std::size_t steps) const;
     PruneHistory historyAfter(std::size_t steps) const;
+    double lossAfter(std::size_t steps) const { return steps == 0 ? m_before : m_steps[steps - 1].loss; }
 
     std::int64_t measured() const { return m_measured; } ///< number of candidates whose loss was measured
     std::int64_t skipped() const { return m_skipped; }   ///< number of candidates that waited in the queue at a step
@@ -57,24 +57,32 @@ private:
 
     /// A step that waits in the queue with its last measured price.
     struct Candidate {
-        int layer = 0;
+        int layer = 0; ///< or SearchSteps::allLayers
         StepKind kind = StepKind::heads;
         std::int64_t rise = 0;        ///< of the loss, in 1e-6 nats
         double saved = 0;             ///< percentage of the dense model's amount
         std::int64_t measuredAt = -1; ///< number of steps when it was measured; -1 = not on the whole text
         double loss = 0;
-        PruningMask mask; ///< after the step; valid only if it was measured after the latest step
+        std::optional<PruningMask> mask = {}; ///< after the step; only of the present number of steps
     };
 
     static bool isCheaper(const Candidate& one, const Candidate& other);
     const PruningMask& mask() const { return maskAfter(m_steps.size()); }
-    double lossNow() const { return m_steps.empty() ? m_before : m_steps.back().loss; }
+    double lossNow() const { return lossAfter(m_steps.size()); }
     bool isCurrent(const Candidate& candidate) const { return candidate.measuredAt == std::ssize(m_steps); }
     void begin(const Progress& progress);
+    std::vector<Candidate> firstSteps(int layer, VariantWalk& walk, double before, const Progress& progress);
+    std::vector<double> losses(VariantWalk& walk, std::span<const Candidate> candidates, const Progress& progress);
     bool prepare(Candidate& candidate, const Progress& progress);
     void measure(Candidate& candidate, const Progress& progress);
+    bool renewFirst(const Progress& progress);
+    bool isCheapEnough(const Candidate& first) const;
+    std::vector<Candidate> knownSteps(int layer);
+    std::optional<StepPrice> knownPrice(const Candidate& candidate);
+    StepPrice priceOf(const Candidate& candidate) const;
+    void record(std::span<const StepPrice> prices) const;
     void take(const Candidate& candidate);
-    std::vector<OrderedCut> cutsOf(const PruningMask& after, int layer, StepKind kind, double loss) const;
+    std::vector<OrderedCut> cutsOf(const PruningMask& after, const Candidate& candidate) const;
     Progress stepReport(double target, const Progress& progress) const;
 
     const Model& m_model;
@@ -85,11 +93,13 @@ private:
     LayerFits m_fits;
     SearchSteps m_candidates;
     VariantWalk m_walk;
-    CalibrationText m_beginning; ///< of the held-out text, on which first prices are estimated
+    TextPart m_beginning; ///< of the held-out text, on which first prices are estimated
     std::vector<Candidate> m_queue;
     std::vector<Step> m_steps;
     double m_before = 0; ///< loss under the base
     bool m_hasBegun = false;
+    const PruneWatch& m_watch;
+    std::deque<StepPrice> m_known; ///< prices of an interrupted search that are still to come
     std::int64_t m_measured = 0;
     std::int64_t m_skipped = 0;
 };

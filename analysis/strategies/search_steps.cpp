@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace secateur {
@@ -66,23 +67,50 @@ double rounded(double value) {
 
 } // namespace
 
+CutUnit unitOf(StepKind kind) {
+    constexpr std::array units{CutUnit::head,  CutUnit::neuron,    CutUnit::attention, CutUnit::mlp,
+                               CutUnit::block, CutUnit::attention, CutUnit::kvGroup,   CutUnit::head};
+    return units[static_cast<std::size_t>(kind)];
+}
+
 std::optional<PruningMask> SearchSteps::next(const PruningMask& mask, int layer, StepKind kind,
                                              const Progress& progress) {
+    auto edited = layer == allLayers ? inAllLayers(mask, kind, progress) : inLayer(mask, layer, kind, progress);
+    if (edited && m_rules.allows && !m_rules.allows(*edited))
+        return std::nullopt;
+    return edited;
+}
+
+std::optional<PruningMask> SearchSteps::inLayer(const PruningMask& mask, int layer, StepKind kind,
+                                                const Progress& progress) {
     switch (kind) {
     case StepKind::heads:
-        return withoutUnits(mask, layer, m_rules.byGroups ? CutUnit::kvGroup : CutUnit::head, progress);
     case StepKind::neurons:
-        return withoutUnits(mask, layer, CutUnit::neuron, progress);
+    case StepKind::groups:
+    case StepKind::headsOfGroups:
+        return withoutUnits(mask, layer, kind, progress);
     case StepKind::attention:
-        return withoutSublayer(mask, layer, CutUnit::attention);
     case StepKind::mlps:
-        return withoutSublayer(mask, layer, CutUnit::mlp);
     case StepKind::blocks:
-        return withoutSublayer(mask, layer, CutUnit::block);
+        return withoutSublayer(mask, layer, unitOf(kind));
     case StepKind::bypass:
         break;
     }
     return bypassed(mask, layer, progress);
+}
+
+/// The same step in every layer that is left. Each projection is fitted to the inputs before the step.
+std::optional<PruningMask> SearchSteps::inAllLayers(PruningMask mask, StepKind kind, const Progress& progress) {
+    const PruningMask before = mask;
+    for (int layer = 0; layer < mask.layerCount(); ++layer) {
+        if (!before.layer(layer).block)
+            continue;
+        const auto edited = inLayer(before, layer, kind, progress);
+        if (!edited)
+            return std::nullopt;
+        mask.setLayer(layer, edited->layer(layer));
+    }
+    return mask;
 }
 
 /// The units of a layer that can still be cut.
@@ -95,10 +123,9 @@ std::vector<int> SearchSteps::candidates(const PruningMask& mask, int layer, Cut
     return free;
 }
 
-/// The units of the next step.
-std::vector<int> SearchSteps::chosen(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const {
+/// The scores of the kept units of a layer. The score of a KV group is the sum over its heads.
+std::map<int, double> SearchSteps::scores(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const {
     const ModelSpec& spec = m_model.spec();
-    const LayerSpec& own = spec.layers[static_cast<std::size_t>(layer)];
     const Projection which = projectionOf(unit);
     const std::int64_t columns = unitColumns(spec, layer, which);
     const at::Tensor weight =
@@ -106,29 +133,53 @@ std::vector<int> SearchSteps::chosen(const PruningMask& mask, int layer, CutUnit
     const at::Tensor scores = m_rules.order == StepOrder::wanda ? wandaScores(weight, sums, columns)
                                                                 : obsScores(weight, sums, columns, m_rules.mu);
     const std::vector<bool>& marks = unit == CutUnit::neuron ? mask.layer(layer).neurons : mask.layer(layer).heads;
-    std::map<int, double> scoreOf; // of each unit; of a KV group the sum over its heads
+    std::map<int, double> scoreOf;
     std::int64_t place = 0;
     for (std::size_t i = 0; i < marks.size(); ++i)
         if (marks[i]) {
             const int index = static_cast<int>(i);
+            const LayerSpec& own = spec.layers[static_cast<std::size_t>(layer)];
             scoreOf[unit == CutUnit::kvGroup ? own.kvGroup(index) : index] += scores[place++].item<double>();
         }
-    std::vector<int> free = candidates(mask, layer, unit);
-    std::ranges::stable_sort(free, {}, [&](int index) { return rounded(scoreOf[index]); });
-    const double share = unit == CutUnit::neuron ? std::floor(m_rules.neuronShare * own.ffn) : 1;
-    free.resize(std::min(free.size(), static_cast<std::size_t>(std::max(share, 1.0))));
-    return free;
+    return scoreOf;
 }
 
-std::optional<PruningMask> SearchSteps::withoutUnits(const PruningMask& mask, int layer, CutUnit unit,
+/// Number of units that a step cuts in a layer.
+std::size_t SearchSteps::unitsOfStep(int layer, CutUnit unit) const {
+    constexpr double uniformPart = 8; // a step in all layers cuts much more
+    const LayerSpec& own = m_model.spec().layers[static_cast<std::size_t>(layer)];
+    const double share = m_rules.share / (m_rules.isUniform ? uniformPart : 1);
+    return static_cast<std::size_t>(std::max(std::round(share * unitsIn(own, unit)), 1.0));
+}
+
+/// The units of the next step.
+std::vector<int> SearchSteps::chosen(const PruningMask& mask, int layer, StepKind kind, const FitSums& sums) const {
+    const CutUnit unit = unitOf(kind);
+    std::map<int, double> scoreOf = scores(mask, layer, unit, sums);
+    std::vector<int> free = candidates(mask, layer, unit);
+    std::ranges::stable_sort(free, {}, [&](int index) { return rounded(scoreOf[index]); });
+    if (kind != StepKind::headsOfGroups) {
+        free.resize(std::min(free.size(), unitsOfStep(layer, unit)));
+        return free;
+    }
+    std::set<int> groups; // of the heads that were chosen
+    std::vector<int> first;
+    for (const int head : free)
+        if (groups.insert(m_model.spec().layers[static_cast<std::size_t>(layer)].kvGroup(head)).second)
+            first.push_back(head);
+    return first;
+}
+
+std::optional<PruningMask> SearchSteps::withoutUnits(const PruningMask& mask, int layer, StepKind kind,
                                                      const Progress& progress) {
     const ModelSpec& spec = m_model.spec();
+    const CutUnit unit = unitOf(kind);
     const Projection which = projectionOf(unit);
     if (!canFit(spec, layer, mask.layer(layer), which) || candidates(mask, layer, unit).empty())
         return std::nullopt;
     const FitSums sums = m_fits.sums(layer, which, progress);
     PruningMask edited = mask;
-    cutUnits(edited, spec, unit, layer, chosen(mask, layer, unit, sums));
+    cutUnits(edited, spec, unit, layer, chosen(mask, layer, kind, sums));
     if (!m_rules.restores || !canFit(spec, layer, edited.layer(layer), which))
         return edited;
     const at::Tensor before = keptColumns(spec, layer, mask.layer(layer), which);

@@ -5,6 +5,9 @@
 #include "analysis/strategies/prune.h"
 
 #include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -13,10 +16,15 @@ namespace secateur {
 
 // For sources only: includes ATen.
 
-/// The kinds of steps of the strategy `search`, in the order of its option `units`.
-enum class StepKind { heads, neurons, attention, mlps, blocks, bypass };
+/// The kinds of steps of the strategy `search`. The first six are the values of its option `units`, in this order. The
+/// others take the place of single heads where those save nothing or cannot be exported: a KV group with all its heads,
+/// and one head of each KV group.
+enum class StepKind { heads, neurons, attention, mlps, blocks, bypass, groups, headsOfGroups };
 inline constexpr std::array<std::string_view, 6> stepKindNames{"heads", "neurons", "attention",
                                                                "mlps",  "blocks",  "bypass"};
+
+/// The unit that a kind of step cuts.
+CutUnit unitOf(StepKind kind);
 
 /// The order in which heads and neurons of a layer are cut.
 enum class StepOrder { wanda, obs };
@@ -24,12 +32,15 @@ enum class StepOrder { wanda, obs };
 /// Rules for the steps of the strategy `search` (resources/manual/strategies.md).
 struct StepRules {
     std::vector<StepKind> kinds;
-    double neuronShare = 0.17; ///< share of the layer's own neurons that a step cuts
+    double share = 0.17; ///< share of the layer's own heads or neurons that a step cuts, at least one
     StepOrder order = StepOrder::wanda;
-    bool restores = true;  ///< whether the kept weights of the projection are fitted again
-    double mu = 0.3;       ///< in multiples of the mean diagonal
-    bool byGroups = false; ///< whether heads are cut in whole KV groups
+    bool restores = true; ///< whether the kept weights of the projection are fitted again
+    double mu = 0.3;      ///< in multiples of the mean diagonal
     Protection protection;
+    /// Whether a mask may be the result of a step. Empty = any.
+    std::function<bool(const PruningMask& mask)> allows = {};
+    /// Whether a step cuts the same number of heads or neurons in all layers.
+    bool isUniform = false;
 };
 
 /// Makes the steps that cut a little more in one layer.
@@ -43,15 +54,23 @@ public:
 
     const StepRules& rules() const { return m_rules; }
     /// The mask after the next step of a kind in a layer, with the restored weights of its projection. Empty if there
-    /// is nothing left to cut. @param mask that of the plan of the fits @throws Cancelled
+    /// is nothing left to cut, or StepRules::allows refuses the mask.
+    /// @param mask that of the plan of the fits @param layer allLayers = in all layers @throws Cancelled
     std::optional<PruningMask> next(const PruningMask& mask, int layer, StepKind kind, const Progress& progress);
 
+    static constexpr int allLayers = -1;
+
 private:
-    std::optional<PruningMask> withoutUnits(const PruningMask& mask, int layer, CutUnit unit, const Progress& progress);
+    std::optional<PruningMask> inLayer(const PruningMask& mask, int layer, StepKind kind, const Progress& progress);
+    std::optional<PruningMask> inAllLayers(PruningMask mask, StepKind kind, const Progress& progress);
+    std::optional<PruningMask> withoutUnits(const PruningMask& mask, int layer, StepKind kind,
+                                            const Progress& progress);
     std::optional<PruningMask> withoutSublayer(const PruningMask& mask, int layer, CutUnit unit) const;
     std::optional<PruningMask> bypassed(const PruningMask& mask, int layer, const Progress& progress);
     std::vector<int> candidates(const PruningMask& mask, int layer, CutUnit unit) const;
-    std::vector<int> chosen(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const;
+    std::map<int, double> scores(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const;
+    std::vector<int> chosen(const PruningMask& mask, int layer, StepKind kind, const FitSums& sums) const;
+    std::size_t unitsOfStep(int layer, CutUnit unit) const;
     void restore(PruningMask& mask, int layer, Projection which, const FitSums& sums) const;
 
     const Model& m_model;

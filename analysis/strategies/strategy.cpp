@@ -69,13 +69,15 @@ constexpr std::array rankingOptions{perLayer, reversed, rules};
 constexpr std::array greedyOptions{perStep, reversed, rules, stop};
 constexpr std::array lossGreedyOptions{screenLosses, unitsToCut};
 constexpr std::array searchOptions{
+    OptionInfo{"for", "text", "none",
+               "layout of an export that must hold the mask: none, native, per_layer, decilm, deci or openelm"},
     OptionInfo{"mu", "number", "0.3", "ridge of the restored weights, in multiples of the mean diagonal"},
     OptionInfo{"order", "text", "wanda",
                "which heads and neurons of a layer go first: wanda = smallest Wanda score; obs = least error after the "
                "update of the others"},
     OptionInfo{"restore", "text", "weights",
                "weights = fit the kept weights of the projection again at each step; none = leave them"},
-    OptionInfo{"step", "number", "0.17", "share of a layer's neurons that a step cuts"},
+    OptionInfo{"step", "number", "0.17", "share of a layer's heads or neurons that a step cuts, at least one"},
     OptionInfo{"units", "text", "heads/neurons/attention/mlps/blocks/bypass",
                "kinds of steps: heads, neurons, attention, mlps, blocks, bypass, separated by /"}};
 constexpr std::array secondOrderOptions{
@@ -291,7 +293,8 @@ constexpr std::array strategies{
                  .options = searchOptions,
                  .readsText = true,
                  .passes = searchPasses,
-                 .check = checkSearchOptions},
+                 .check = checkSearchOptions,
+                 .reportsSteps = true},
     StrategyInfo{.id = "second_order",
                  .summary = "Units whose removal raises the loss least by gradients, which are taken again in each tenth "
                             "of the budget",

@@ -61,6 +61,7 @@ struct StrategyInfo {
     bool (*usesSeed)(const StrategyRequest& request) = nullptr;
     /// Whether a path measures anew for each budget, so that the costs of several budgets add up.
     bool measuresEachBudget = false;
+    bool reportsSteps = false; ///< whether PruneInputs::watch follows it
 };
 
 /// All strategies, in the order in which lists show them. resources/manual/strategies.md defines them.

@@ -11,13 +11,16 @@
 #include "backends/engine/memory_check.h"
 #include "backends/json/mask_result_json.h"
 #include "backends/session/mask_json.h"
+#include "backends/session/price_log.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/measure_on_text.h"
 
 #include <fmt/core.h>
 
 #include <limits>
+#include <memory>
 #include <optional>
+#include <span>
 
 namespace secateur::cli {
 
@@ -51,9 +54,34 @@ SequenceText textFor(const Model& model, const PruneRequest& request, const Prun
     return text;
 }
 
+/// Everything on which the prices of a search depend.
+std::string priceKey(const Model& model, const PruneRequest& request, const PruneArguments& arguments,
+                     const std::string& textDigest) {
+    return fmt::format("{} {} {} {} {} {} {} {} {}", model.fingerprint(), request.strategy.resultId(),
+                       static_cast<int>(request.budget.of), request.positions, request.protect,
+                       maskDigest(request.base.value_or(PruningMask(model.spec()))), textDigest,
+                       arguments.text.batchTokens, arguments.run.dtype);
+}
+
+/// Continues an interrupted search beside the mask to write, and stores prices there. Empty for other strategies.
+std::unique_ptr<PriceLog> priceLogFor(const Model& model, const PruneRequest& request, const PruneArguments& arguments,
+                                      PruneInputs& inputs) {
+    if (!request.strategy.info->reportsSteps)
+        return nullptr;
+    auto log =
+        std::make_unique<PriceLog>(arguments.out + ".prices", priceKey(model, request, arguments, inputs.text->digest));
+    if (!log->known().empty())
+        printNote("continues an interrupted search: {} prices are known", log->known().size());
+    inputs.watch.known = log->known();
+    inputs.watch.priced = [log = log.get()](std::span<const StepPrice> prices) { log->add(prices); };
+    return log;
+}
+
 /// Runs the strategy. Measures metrics or reads a text only if the strategy needs them.
+/// @param log receives the file of prices of a search, to be removed once the mask is written
 PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest& request,
-                   const PruneArguments& arguments, const Console& console, const Progress& progress) {
+                   const PruneArguments& arguments, const Console& console, std::unique_ptr<PriceLog>& log,
+                   const Progress& progress) {
     std::vector<std::string> warnings;
     PruneInputs inputs;
     const MeasureOptions& options = arguments.text;
@@ -78,6 +106,7 @@ PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest
         text = textFor(*model, request, arguments, console, progress.part(0, 0));
         inputs.text = toRun(text);
     }
+    log = priceLogFor(*model, request, arguments, inputs);
     const auto corpus = readCorpus(*model, request.strategy, options.text, progress.part(0, 0));
     if (corpus)
         inputs.corpus = toRun(*corpus);
@@ -114,6 +143,7 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
     MaskRecord record;
     std::vector<std::string> warnings;
     ModelCard card;
+    std::unique_ptr<PriceLog> log;
     {
         const Progress progress = console.progress();
         const auto model = open(arguments.path, console, progress.part(0, 0), arguments.run.memoryBudget);
@@ -121,7 +151,7 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
         card = fullCard(*model);
         if (!arguments.base.empty())
             request.base = maskOf(arguments.base, *model, warnings).mask;
-        const PruneResult result = pruned(model, request, arguments, console, progress);
+        const PruneResult result = pruned(model, request, arguments, console, log, progress);
         record.mask = result.mask;
         record.provenance = provenanceOf(request, arguments.base, result);
         if (arguments.type() != ComputeType::automatic)
@@ -132,6 +162,8 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
     record.modelName = card.name;
     record.fingerprint = card.fingerprint;
     writeMask(arguments.out, record, arguments.force);
+    if (log)
+        log->remove();
     noteWritten(arguments.out);
 
     const Price price = PriceList(card).price(record.mask);
