@@ -25,6 +25,9 @@
 
 namespace secateur {
 
+struct PruneInputs;
+struct PruneRequest;
+
 /// A strategy with its budgets.
 struct SweepSeries {
     StrategyRequest strategy;
@@ -70,6 +73,8 @@ struct SweepInputs {
     std::function<std::string(const AskedTask&)> taskDigest;
     /// The digest of a calibration text; for chooseOnParts() only.
     std::function<std::string(const SequenceText&)> textDigest = {};
+    /// Adds inputs of a strategy that depend on files. May be empty.
+    std::function<void(const PruneRequest&, PruneInputs&)> extend = {};
     std::vector<std::string> warnings = {}; ///< kept with the curves
 };
 

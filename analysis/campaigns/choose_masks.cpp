@@ -153,16 +153,17 @@ public:
             m_elsewhere += secondsSoFar() - before - result.seconds; // metrics of other strategies, measured on the way
             return result;
         };
-        if (!m_request.strategy.readsText())
-            return;
         const SweepInputs& inputs = state.inputs;
-        m_inputs.text = CalibrationText{.sequences = inputs.calibration.set.sequences,
-                                        .labels = inputs.calibration.labels,
-                                        .batchTokens = inputs.batchTokens,
-                                        .streamBytes = inputs.streamBytes,
-                                        .type = inputs.type,
-                                        .data = inputs.calibration.data,
-                                        .digest = inputs.calibration.digest};
+        if (m_request.strategy.readsText())
+            m_inputs.text = CalibrationText{.sequences = inputs.calibration.set.sequences,
+                                            .labels = inputs.calibration.labels,
+                                            .batchTokens = inputs.batchTokens,
+                                            .streamBytes = inputs.streamBytes,
+                                            .type = inputs.type,
+                                            .data = inputs.calibration.data,
+                                            .digest = inputs.calibration.digest};
+        if (inputs.extend)
+            inputs.extend(m_request, m_inputs);
     }
 
     void choose(const Progress& progress) {
@@ -197,7 +198,7 @@ private:
     }
 
     void spendOn(const Planned& points, const Progress& progress) {
-        const Savings savings(m_state.model.card(), m_context->base, m_request.positions);
+        const Savings savings = savingsOf(m_state.model, m_context->base, m_request.positions, m_inputs);
         std::optional<Budget> reached;
         const auto spendMost = [&] {
             try {

@@ -19,6 +19,8 @@ enum class BudgetOf {
     layerParameters, ///< parameters of attention and MLPs, without norms
     kvBytes,         ///< bytes of the KV cache per token
     operations,      ///< multiplications and additions per token
+    fileBytes,       ///< bytes of the weight files of an export
+    seconds,         ///< seconds of a forward pass
 };
 
 /// How much a strategy removes. With BudgetOf::own, a number of units or a percentage of all units of their kind. With

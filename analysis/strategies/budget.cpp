@@ -1,7 +1,9 @@
 #include "analysis/strategies/budget.h"
 
+#include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/running/sublayer_times.h"
 #include "analysis/strategies/cut_order.h"
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -29,6 +32,8 @@ constexpr std::array sharedAmounts{
     SharedAmount{BudgetOf::layerParameters, "layers", "parameters of attention and MLPs"},
     SharedAmount{BudgetOf::kvBytes, "kv", "bytes of the KV cache"},
     SharedAmount{BudgetOf::operations, "flops", "operations"},
+    SharedAmount{BudgetOf::fileBytes, "bytes", "bytes of the files"},
+    SharedAmount{BudgetOf::seconds, "seconds", "seconds of a forward pass"},
 };
 
 const SharedAmount& amountOf(BudgetOf of) {
@@ -37,12 +42,13 @@ const SharedAmount& amountOf(BudgetOf of) {
 
 [[noreturn]] void refuseBudget(std::string_view text) {
     throw UsageError(fmt::format("\"{}\" is neither a number of units (8), a share of them (12.5%), nor a share of the "
-                                 "model (params:20%, layers:20%, kv:25%, flops:15%)",
+                                 "model (params:20%, layers:20%, kv:25%, flops:15%, bytes:20%, seconds:15%)",
                                  text),
                      "--budget");
 }
 
-template <typename Number> Share<double> inNumbers(const Share<Number>& share) {
+template <typename Number>
+Share<double> inNumbers(const Share<Number>& share) {
     return {static_cast<double>(share.all), static_cast<double>(share.left)};
 }
 
@@ -58,6 +64,8 @@ Share<double> amountOf(const Price& price, BudgetOf of) {
     case BudgetOf::operations:
         return price.operationsPerToken;
     case BudgetOf::own:
+    case BudgetOf::fileBytes:
+    case BudgetOf::seconds:
         break;
     }
     return {};
@@ -174,18 +182,42 @@ std::string budgetText(const Budget& budget) {
     return budget.of == BudgetOf::own ? amount : fmt::format("{}:{}", amountOf(budget.of).prefix, amount);
 }
 
-Savings::Savings(const ModelCard& card, const PruningMask& base, int positions)
+Savings::Savings(const ModelCard& card, const PruningMask& base, int positions, MeasuredAmounts measured)
     : m_prices(card, PriceTerms{.positions = positions})
     , m_mask(base)
-    , m_base(m_prices.price(base)) {}
+    , m_measured(std::move(measured)) {}
+
+/// The amount of the model under a mask.
+double Savings::kept(const PruningMask& mask, BudgetOf of) const {
+    if (of != BudgetOf::fileBytes && of != BudgetOf::seconds)
+        return amountOf(m_prices.price(mask), of).left;
+    const auto& measured = of == BudgetOf::seconds ? m_measured.seconds : m_measured.fileBytes;
+    if (!measured)
+        throw Error(fmt::format("The {} are not known here", amountOf(of).name));
+    return measured(mask);
+}
 
 double Savings::percentage(const PruningMask& mask, BudgetOf of) const {
-    const Share<double> now = amountOf(m_prices.price(mask), of);
-    return now.all > 0 ? 100 * (amountOf(m_base, of).left - now.left) / now.all : 0;
+    auto known = m_known.find(of);
+    if (known == m_known.end())
+        known = m_known.emplace(of, std::pair(kept(PruningMask(m_prices.spec()), of), kept(m_mask, of))).first;
+    const auto [all, before] = known->second;
+    return all > 0 ? 100 * (before - kept(mask, of)) / all : 0;
 }
 
 double Savings::left(const PruningMask& mask, BudgetOf of) const {
-    return amountOf(m_prices.price(mask), of).left;
+    return kept(mask, of);
+}
+
+Savings savingsOf(const Model& model, const PruningMask& base, int positions, const PruneInputs& inputs) {
+    MeasuredAmounts measured{.fileBytes = inputs.fileBytes};
+    measured.seconds = [&model, positions, type = inputs.text ? inputs.text->type : ComputeType::automatic,
+                        times = std::make_shared<std::optional<SublayerTimes>>()](const PruningMask& mask) {
+        if (!*times)
+            times->emplace(model, positions, type);
+        return (*times)->seconds(mask);
+    };
+    return {model.card(), base, positions, std::move(measured)};
 }
 
 PruneResult spend(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress) {

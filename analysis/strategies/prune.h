@@ -101,6 +101,8 @@ struct PruneInputs {
     /// The text of the option `corpus`, on which a strategy makes choices that must not use `text`.
     std::optional<CalibrationText> corpus = {};
     PruneWatch watch = {};
+    /// Bytes of the weight files of an export under a mask, for budgets in bytes. Empty = such budgets are refused.
+    std::function<double(const PruningMask& mask)> fileBytes = {};
 };
 
 /// The argument of StrategyInfo::begin(). It must outlive the path.

@@ -147,7 +147,7 @@ public:
         , m_split(withLastQuarterHeldOut(*context.inputs.text))
         , m_fitted(m_split.fitted.text())
         , m_heldOut(m_split.heldOut.text())
-        , m_savings(context.model.card(), context.base, context.request.positions) {
+        , m_savings(savingsOf(context.model, context.base, context.request.positions, context.inputs)) {
         if (!context.spec().tiedGroups().empty())
             throw Error("has layers that share their weights: they cannot be restored one by one",
                         context.model.card().path);

@@ -59,9 +59,8 @@ bool SearchGrowth::isCheaper(const Candidate& one, const Candidate& other) {
 }
 
 Progress SearchGrowth::stepReport(double target, const Progress& progress) const {
-    const double saved = m_savings.percentage(mask(), m_of);
-    const double share = target > 0 ? std::clamp(saved / target, 0.0, 1.0) : 1;
-    std::string state = fmt::format("{:.1f} of {}% saved", saved, exactly(target));
+    const double share = target > 0 ? std::clamp(m_saved / target, 0.0, 1.0) : 1;
+    std::string state = fmt::format("{:.1f} of {}% saved", m_saved, exactly(target));
     if (m_hasBegun)
         state += fmt::format(", {} steps, loss {} -> {}", m_steps.size(), significant(m_before, 5),
                              significant(lossNow(), 5));
@@ -78,7 +77,7 @@ bool SearchGrowth::prepare(Candidate& candidate, const Progress& progress) {
     candidate.mask = m_candidates.next(mask(), candidate.layer, candidate.kind, progress);
     if (!candidate.mask)
         return false;
-    candidate.saved = m_savings.percentage(*candidate.mask, m_of) - m_savings.percentage(mask(), m_of);
+    candidate.saved = m_savings.percentage(*candidate.mask, m_of) - m_saved;
     return candidate.saved > 0;
 }
 
@@ -259,6 +258,7 @@ void SearchGrowth::take(const Candidate& candidate) {
     m_walk.setPlan(*plan);
     m_fits.setPlan(*plan);
     m_plan = std::move(plan);
+    m_saved = m_savings.percentage(step.mask, m_of);
     m_steps.push_back(std::move(step));
     for (Candidate& waiting : m_queue)
         waiting.mask.reset();

@@ -97,6 +97,7 @@ private:
     std::vector<Candidate> m_queue;
     std::vector<Step> m_steps;
     double m_before = 0; ///< loss under the base
+    double m_saved = 0;  ///< percentage that the steps save
     bool m_hasBegun = false;
     const PruneWatch& m_watch;
     std::deque<StepPrice> m_known; ///< prices of an interrupted search that are still to come

@@ -7,20 +7,19 @@
 #include "app/cli/evaluate_kept.h"
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
+#include "app/cli/search_logs.h"
 #include "backends/base/atomic_file.h"
 #include "backends/engine/memory_check.h"
+#include "backends/export/file_bytes.h"
 #include "backends/json/mask_result_json.h"
 #include "backends/session/mask_json.h"
-#include "backends/session/price_log.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/measure_on_text.h"
 
 #include <fmt/core.h>
 
 #include <limits>
-#include <memory>
 #include <optional>
-#include <span>
 
 namespace secateur::cli {
 
@@ -54,36 +53,13 @@ SequenceText textFor(const Model& model, const PruneRequest& request, const Prun
     return text;
 }
 
-/// Everything on which the prices of a search depend.
-std::string priceKey(const Model& model, const PruneRequest& request, const PruneArguments& arguments,
-                     const std::string& textDigest) {
-    return fmt::format("{} {} {} {} {} {} {} {} {}", model.fingerprint(), request.strategy.resultId(),
-                       static_cast<int>(request.budget.of), request.positions, request.protect,
-                       maskDigest(request.base.value_or(PruningMask(model.spec()))), textDigest,
-                       arguments.text.batchTokens, arguments.run.dtype);
-}
-
-/// Continues an interrupted search beside the mask to write, and stores prices there. Empty for other strategies.
-std::unique_ptr<PriceLog> priceLogFor(const Model& model, const PruneRequest& request, const PruneArguments& arguments,
-                                      PruneInputs& inputs) {
-    if (!request.strategy.info->reportsSteps)
-        return nullptr;
-    auto log =
-        std::make_unique<PriceLog>(arguments.out + ".prices", priceKey(model, request, arguments, inputs.text->digest));
-    if (!log->known().empty())
-        printNote("continues an interrupted search: {} prices are known", log->known().size());
-    inputs.watch.known = log->known();
-    inputs.watch.priced = [log = log.get()](std::span<const StepPrice> prices) { log->add(prices); };
-    return log;
-}
-
 /// Runs the strategy. Measures metrics or reads a text only if the strategy needs them.
-/// @param log receives the file of prices of a search, to be removed once the mask is written
 PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest& request,
-                   const PruneArguments& arguments, const Console& console, std::unique_ptr<PriceLog>& log,
+                   const PruneArguments& arguments, const Console& console, SearchLogs& logs,
                    const Progress& progress) {
     std::vector<std::string> warnings;
     PruneInputs inputs;
+    inputs.fileBytes = fileBytesOf(*model, request.strategy);
     const MeasureOptions& options = arguments.text;
     const auto toRun = [&](const SequenceText& text) {
         CalibrationText calibration = calibrationText(text, options.batchTokens);
@@ -106,7 +82,7 @@ PruneResult pruned(const std::shared_ptr<const Model>& model, const PruneRequest
         text = textFor(*model, request, arguments, console, progress.part(0, 0));
         inputs.text = toRun(text);
     }
-    log = priceLogFor(*model, request, arguments, inputs);
+    logs.serve(*model, request, inputs);
     const auto corpus = readCorpus(*model, request.strategy, options.text, progress.part(0, 0));
     if (corpus)
         inputs.corpus = toRun(*corpus);
@@ -143,7 +119,7 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
     MaskRecord record;
     std::vector<std::string> warnings;
     ModelCard card;
-    std::unique_ptr<PriceLog> log;
+    SearchLogs logs(arguments.out);
     {
         const Progress progress = console.progress();
         const auto model = open(arguments.path, console, progress.part(0, 0), arguments.run.memoryBudget);
@@ -151,7 +127,7 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
         card = fullCard(*model);
         if (!arguments.base.empty())
             request.base = maskOf(arguments.base, *model, warnings).mask;
-        const PruneResult result = pruned(model, request, arguments, console, log, progress);
+        const PruneResult result = pruned(model, request, arguments, console, logs, progress);
         record.mask = result.mask;
         record.provenance = provenanceOf(request, arguments.base, result);
         if (arguments.type() != ComputeType::automatic)
@@ -162,8 +138,7 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
     record.modelName = card.name;
     record.fingerprint = card.fingerprint;
     writeMask(arguments.out, record, arguments.force);
-    if (log)
-        log->remove();
+    logs.remove();
     noteWritten(arguments.out);
 
     const Price price = PriceList(card).price(record.mask);
@@ -192,7 +167,7 @@ void addPrune(CLI::App& program, Console& console) {
     verb->add_option(
             "--budget", arguments->budget,
             "How much to cut: units (8), a share of all units of that kind (12.5%), or a share of what the model has "
-            "(params:20%, layers:20%, kv:25%, flops:15%)")
+            "(params:20%, layers:20%, kv:25%, flops:15%, bytes:20%, seconds:15%)")
         ->required();
     verb->add_option("--out", arguments->out, "Mask .json to write")->required()->option_text("FILE");
     verb->add_option("--protect", arguments->protect,

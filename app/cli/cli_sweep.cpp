@@ -8,9 +8,11 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_task.h"
 #include "app/cli/measure_text.h"
+#include "app/cli/search_logs.h"
 #include "app/cli/sweep_output.h"
 #include "app/cli/sweep_session.h"
 #include "backends/base/runtime.h"
+#include "backends/export/file_bytes.h"
 #include "backends/text/sweep_texts.h"
 #include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
@@ -94,14 +96,19 @@ BosMode perplexityMode(BosRule rule) {
 }
 
 /// Reads the texts. A BOS rule that was named applies to both.
+/// @param logs must outlive the result
 SweepInputs inputsFor(const ReadyModel& ready, const SweepArguments& arguments, std::vector<AskedTask> tasks,
-                      const Progress& progress) {
+                      SearchLogs& logs, const Progress& progress) {
     SweepTextRequest request = arguments.texts;
     request.calibration = arguments.calibration.text;
     const BosRule bos = request.calibration.rules.bos;
     if (bos != BosRule::tokenizerDefault)
         request.scored.bos = perplexityMode(bos);
     SweepInputs inputs = readSweepTexts(*ready.model, request, progress);
+    inputs.extend = [&model = *ready.model, &logs](const PruneRequest& prune, PruneInputs& added) {
+        added.fileBytes = fileBytesOf(model, prune.strategy);
+        logs.serve(model, prune, added);
+    };
     inputs.type = ready.plan->type();
     inputs.batchTokens = arguments.calibration.batchTokens;
     inputs.streamBytes = availableMemory() / 4;
@@ -183,8 +190,10 @@ void sweepVerb(SweepArguments& arguments, const Console& console) {
     if (arguments.calibration.text.rules.length > 0)
         request.positions = static_cast<int>(arguments.calibration.text.rules.length);
     SweepKeeper keeper(arguments.files.out, *ready.model);
-    const SweepInputs inputs = inputsFor(ready, arguments, std::move(tasks), reading);
+    SearchLogs logs(arguments.files.out);
+    const SweepInputs inputs = inputsFor(ready, arguments, std::move(tasks), logs, reading);
     Curves curves = sweep(*ready.model, arguments, request, inputs, keeper, console, progress);
+    logs.remove();
     addOverwrittenFiles(*ready.model, curves.warnings);
     writeFiles(arguments.files, keeper.session(), curves);
     printSweep(keeper.session(), curves, secondsSince(begin), console.json);
@@ -196,7 +205,7 @@ void addPointOptions(CLI::App& verb, SweepArguments& arguments) {
         ->allow_extra_args(false);
     verb.add_option("--budgets", arguments.budgets,
                     "How much to cut, several by comma: units (8), shares of all units of that kind (12.5%), or shares of "
-                    "what the model has (params:20%, layers:20%, kv:25%, flops:15%)")
+                    "what the model has (params:20%, layers:20%, kv:25%, flops:15%, bytes:20%, seconds:15%)")
         ->option_text("LIST");
     verb.add_option("--repeat", arguments.repetitions, "Runs of strategies that depend on the seed, each with the next seed")
         ->check(CLI::Range(1, 10'000))

@@ -116,7 +116,7 @@ void SweepPanel::build() {
     column->addWidget(m_strategies, 1);
     m_budgets->setAccessibleName(tr("Budgets, separated by commas"));
     m_budgets->setToolTip(tr("Units (8), shares of all units (12.5%), or shares of the model "
-                             "(params:20%, layers:20%, kv:25%, flops:15%), separated by commas"));
+                             "(params:20%, layers:20%, kv:25%, flops:15%, bytes:20%, seconds:15%), separated by commas"));
     m_repetitions->setRange(1, 1000);
     m_repetitions->setAccessibleName(tr("Repetitions"));
     m_repetitions->findChild<QLineEdit*>()->setAccessibleName(m_repetitions->accessibleName());
