@@ -1,8 +1,9 @@
 #include "analysis/evaluation/evaluation.h"
 
 #include "analysis/base/error.h"
-#include "analysis/running/runner.h"
 #include "analysis/running/padded_batches.h"
+#include "analysis/running/pooled_outputs.h"
+#include "analysis/running/runner.h"
 #include "analysis/text/tokenizer.h"
 
 #include <ATen/ATen.h>
@@ -15,17 +16,6 @@
 namespace secateur {
 
 namespace {
-
-/// The pooled outputs of all sequences, [sequences, hidden] in float64, in the order of the batches.
-at::Tensor pooled(const Model& model, const Plan& plan, const PaddedBatches& all, const Progress& progress) {
-    std::vector<at::Tensor> outputs(all.batches.size());
-    LayerWalk walk;
-    walk.finished = [&](std::size_t batch, const at::Tensor& x) {
-        outputs[batch] = model.runner().lmHead(plan, x, all.batches[batch]).to(at::kCPU, at::kDouble);
-    };
-    forEachLayer(model.runner(), plan, all.batches, walk, progress);
-    return at::cat(outputs);
-}
 
 MeanDistance meanOf(const at::Tensor& distances) {
     const auto count = static_cast<double>(distances.numel());
@@ -47,8 +37,8 @@ PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& r
     if (set.sequences.empty())
         throw Error("There are no sequences to compare pooled outputs on");
     const PaddedBatches all = paddedBatches(set.sequences, batchTokens);
-    const at::Tensor before = pooled(model, reference, all, progress.part(0, 0.5));
-    const at::Tensor after = pooled(model, run, all, progress.part(0.5, 1));
+    const at::Tensor before = pooledOutputs(model, reference, all, progress.part(0, 0.5));
+    const at::Tensor after = pooledOutputs(model, run, all, progress.part(0.5, 1));
     const at::Tensor lengths = before.norm(2, 1);
     const at::Tensor otherLengths = after.norm(2, 1);
     const at::Tensor relative = (after - before).norm(2, 1) / lengths;

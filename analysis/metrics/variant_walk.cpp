@@ -58,11 +58,13 @@ void checkHasLoss(const Model& model, const GradientScalars& scalars, std::span<
 } // namespace
 
 SequenceLosses::SequenceLosses(const Model& model, std::span<const TokenSequence> sequences,
-                               std::span<const int> labels)
+                               std::span<const int> labels, at::Tensor pooled)
     : m_model(model)
     , m_sequences(sequences)
-    , m_scalars(model, sequences, labels) {
-    checkHasLoss(model, m_scalars, sequences);
+    , m_scalars(model, sequences, labels)
+    , m_pooled(std::move(pooled)) {
+    if (!m_pooled.defined())
+        checkHasLoss(model, m_scalars, sequences);
 }
 
 std::int64_t SequenceLosses::tokens() const {
@@ -74,6 +76,8 @@ std::int64_t SequenceLosses::tokens() const {
 
 std::vector<WindowLoss> SequenceLosses::of(const Plan& plan, const at::Tensor& x, const Batch& batch,
                                            std::span<const std::size_t> rows, const Progress& progress) const {
+    if (m_pooled.defined())
+        return ofPooled(plan, x, batch, rows);
     if (m_model.spec().family == Family::encoder)
         return ofLabels(plan, x, batch, rows);
     const ScoredRows scored{{rows.begin(), rows.end()}, m_scalars.scalar({}, batch, rows).targets};
@@ -97,6 +101,22 @@ std::vector<WindowLoss> SequenceLosses::ofLabels(const Plan& plan, const at::Ten
                         m_model.card().path);
         }
         losses.push_back({nats, 1, 0, rows[row]});
+    }
+    return losses;
+}
+
+std::vector<WindowLoss> SequenceLosses::ofPooled(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                                                 std::span<const std::size_t> rows) const {
+    const at::Tensor outputs = m_model.runner().lmHead(plan, x, batch).to(at::kCPU, at::kDouble);
+    std::vector<WindowLoss> losses;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        const at::Tensor apart =
+            outputs[static_cast<std::int64_t>(row)] - m_pooled[static_cast<std::int64_t>(rows[row])];
+        const double half = apart.square().sum().item<double>() / 2;
+        if (!std::isfinite(half))
+            throw Error(fmt::format("has a pooled output of text {} that is not finite", rows[row]),
+                        m_model.card().path);
+        losses.push_back({half, 1, 0, rows[row]});
     }
     return losses;
 }
@@ -204,7 +224,7 @@ VariantWalk::VariantWalk(const Model& model, const Plan& plan, const VariantText
     : m_model(model)
     , m_plan(&plan)
     , m_text(text)
-    , m_losses(model, text.sequences, text.labels)
+    , m_losses(model, text.sequences, text.labels, text.pooled)
     , m_inputs(model.runner(), plan, paddedBatches(text.sequences, text.batchTokens)) {}
 
 std::int64_t VariantWalk::streamBytes() const {

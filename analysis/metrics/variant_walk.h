@@ -22,9 +22,13 @@ namespace secateur {
 /// Computes the losses of sequences: for decoders at each next token, for classifiers at the label.
 class SequenceLosses {
 public:
-    /// All arguments must outlive this object. @throws UsageError for encoders without a classifier or labels; Error if
-    /// there is no target
-    SequenceLosses(const Model& model, std::span<const TokenSequence> sequences, std::span<const int> labels);
+    /// All arguments must outlive this object.
+    /// @param pooled of an encoder without a head, the pooled outputs that it should have [sequences, hidden], float64.
+    /// Half the squared distance from them then stands for the loss.
+    /// @throws UsageError for encoders without a classifier or labels, if `pooled` is undefined; Error if there is no
+    /// target
+    SequenceLosses(const Model& model, std::span<const TokenSequence> sequences, std::span<const int> labels,
+                   at::Tensor pooled = {});
 
     std::size_t sequences() const { return m_sequences.size(); }
     std::int64_t tokens() const; ///< number of tokens in all sequences
@@ -38,10 +42,13 @@ public:
 private:
     std::vector<WindowLoss> ofLabels(const Plan& plan, const at::Tensor& x, const Batch& batch,
                                      std::span<const std::size_t> rows) const;
+    std::vector<WindowLoss> ofPooled(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                                     std::span<const std::size_t> rows) const;
 
     const Model& m_model;
     std::span<const TokenSequence> m_sequences;
     GradientScalars m_scalars;
+    at::Tensor m_pooled;
 };
 
 /// Mean loss per predicted token; of classifiers per labelled text.
@@ -54,6 +61,7 @@ struct VariantText {
     std::int64_t batchTokens = 4096;  ///< maximum tokens of a batch, including padding; a longer sequence runs alone
     std::int64_t waitingBytes =
         std::int64_t{1} << 30; ///< maximum of streams that wait for the next layers, if the plan is not resident
+    at::Tensor pooled = {};    ///< for an encoder without a head, as for SequenceLosses
 };
 
 /// A mask of one layer in place of the plan's.

@@ -2,7 +2,6 @@
 
 #include "analysis/masks/price.h"
 #include "analysis/running/runner.h"
-#include "analysis/running/synthetic_batch.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -19,6 +18,15 @@ using SteadyClock = std::chrono::steady_clock;
 
 double since(SteadyClock::time_point begin) {
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+/// A batch of one sequence, whose tokens are spread over the whole vocabulary.
+Batch syntheticBatch(const ModelSpec& spec, int positions) {
+    Batch batch{1, positions, {}, {}, {}, {}};
+    constexpr std::int64_t stride = 7919;
+    for (std::int64_t i = 1; i <= positions; ++i)
+        batch.ids.push_back(static_cast<int>(i * stride % spec.vocab));
+    return batch;
 }
 
 int positionsToTime(const ModelSpec& spec) {

@@ -3,7 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/running/sublayer_times.h"
+#include "analysis/evaluation/sublayer_times.h"
 #include "analysis/strategies/cut_order.h"
 
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/evaluation/sublayer_times.h"
 #include "analysis/metrics/measure.h"
-#include "analysis/running/sublayer_times.h"
 #include "analysis/strategies/budget.h"
 
 #include <fmt/format.h>
@@ -57,14 +57,11 @@ auto namingUnits(const PruneRequest& request, const Function& function) {
 /// A sentence about the measured time of a forward pass under a mask, whose estimate the budget has used.
 std::string measuredSaving(const PruneContext& context, const PruningMask& mask) {
     const ComputeType type = context.inputs.text ? context.inputs.text->type : ComputeType::automatic;
-    const auto measured = [&](const PruningMask& of) {
-        return measuredSeconds(context.model, of, context.request.positions, type);
-    };
-    const double before = measured(context.base);
-    const double after = measured(mask);
-    return fmt::format("measured: a forward pass over {} tokens takes {} instead of {} s, {:.1f}% less",
-                       context.request.positions, significant(after, 3), significant(before, 3),
-                       100 * (before - after) / before);
+    const Prefill passes = timedPass(context.model, mask, context.base, context.request.positions, type);
+    const double before = passes.reference->timing.median();
+    const double after = passes.run.timing.median();
+    return fmt::format("measured: a forward pass over {} tokens takes {} instead of {} s, {:.1f}% less", passes.tokens,
+                       significant(after, 3), significant(before, 3), 100 * (before - after) / before);
 }
 
 } // namespace
@@ -127,6 +124,8 @@ std::pair<std::string, std::string> wordsFor(const std::string& measure) {
         return {"loss", " nats/token"};
     if (measure == "acc")
         return {"accuracy", ""};
+    if (measure == "pooled_half_square")
+        return {"half the squared distance of pooled outputs", ""};
     return {measure == "pooled_distance" ? "distance of pooled outputs" : measure, ""};
 }
 

@@ -9,7 +9,7 @@ namespace secateur {
 /// Greedy search on the measured loss with restoration (resources/manual/strategies.md, Search). A step cuts a little
 /// more in one layer and fits the kept weights of the projection again. A budget in the strategy's own units is a
 /// percentage of the parameters of attention and MLPs. Different kinds of budgets give different masks.
-/// @throws as SequenceLosses (variant_walk.h): the model must have a loss on the text; Error if layers share weights
+/// @throws as SequenceLosses (variant_walk.h); Error if layers share weights
 std::unique_ptr<PrunePath> beginSearch(const PruneContext& context, const Progress& progress);
 
 /// Approximate cost in forward passes over the text.

@@ -1,7 +1,10 @@
 #include "analysis/strategies/search_queue.h"
 
 #include "analysis/base/text.h"
+#include "analysis/evaluation/evaluation.h"
 #include "analysis/masks/mask_algebra.h"
+#include "analysis/running/padded_batches.h"
+#include "analysis/running/pooled_outputs.h"
 #include "analysis/strategies/loss_steps.h"
 
 #include <fmt/format.h>
@@ -18,6 +21,15 @@ namespace secateur {
 namespace {
 
 constexpr double perNat = 1e6;
+
+/// The text of a walk. For an encoder without a head, with the pooled outputs of the dense model.
+VariantText searchText(const Model& model, const CalibrationText& text) {
+    VariantText own = variantText(text);
+    if (givesPooledOutput(model))
+        own.pooled = pooledOutputs(model, *model.runner().plan(PruningMask(model.spec()), text.type),
+                                   paddedBatches(text.sequences, text.batchTokens), {});
+    return own;
+}
 
 double roundedLoss(std::span<const WindowLoss> losses) {
     return std::round(meanLoss(losses) * perNat) / perNat;
@@ -39,7 +51,7 @@ SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Sa
     , m_plan(model.runner().plan(base, texts.heldOut.type))
     , m_fits(model, *m_plan, texts.fitted.sequences, texts.fitted.batchTokens, texts.fitted.streamBytes)
     , m_candidates(model, m_fits, std::move(rules))
-    , m_walk(model, *m_plan, variantText(texts.heldOut))
+    , m_walk(model, *m_plan, searchText(model, texts.heldOut))
     , m_beginning(firstQuarter(texts.heldOut))
     , m_watch(watch) {
     std::ranges::copy_if(watch.known, std::back_inserter(m_known),
@@ -135,7 +147,7 @@ void SearchGrowth::begin(const Progress& progress) {
     m_queue.clear();
     m_before = roundedLoss(m_walk.whole(progress));
     const CalibrationText beginning = m_beginning.text();
-    VariantWalk walk(m_model, *m_plan, variantText(beginning));
+    VariantWalk walk(m_model, *m_plan, searchText(m_model, beginning));
     const double before = roundedLoss(walk.whole(progress));
     for (int layer = SearchSteps::allLayers; layer < m_model.spec().layerCount(); ++layer) {
         std::vector<Candidate> own = knownSteps(layer);
@@ -151,6 +163,11 @@ std::vector<SearchGrowth::Candidate> SearchGrowth::knownSteps(int layer) {
     std::vector<Candidate> own;
     for (; !m_known.empty() && m_known.front().isEstimate && m_known.front().layer == layer; m_known.pop_front()) {
         const StepPrice& known = m_known.front();
+        if (std::ranges::find(m_candidates.rules().kinds, static_cast<StepKind>(known.kind)) ==
+            m_candidates.rules().kinds.end()) {
+            m_known.clear(); // the file was changed
+            return {};
+        }
         own.push_back({.layer = layer,
                        .kind = static_cast<StepKind>(known.kind),
                        .rise = std::llround(known.rise * perNat),
@@ -288,7 +305,10 @@ std::vector<OrderedCut> SearchGrowth::orderAfter(std::size_t steps) const {
 }
 
 PruneHistory SearchGrowth::historyAfter(std::size_t steps) const {
-    PruneHistory history{.measure = "loss_nats", .before = m_before, .cuts = {}, .steps = static_cast<int>(steps)};
+    PruneHistory history{.measure = givesPooledOutput(m_model) ? "pooled_half_square" : "loss_nats",
+                         .before = m_before,
+                         .cuts = {},
+                         .steps = static_cast<int>(steps)};
     double before = m_before;
     for (std::size_t i = 0; i < steps; ++i) {
         const Step& step = m_steps[i];

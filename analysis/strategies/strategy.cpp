@@ -296,8 +296,9 @@ constexpr std::array strategies{
                  .check = checkSearchOptions,
                  .reportsSteps = true},
     StrategyInfo{.id = "second_order",
-                 .summary = "Units whose removal raises the loss least by gradients, which are taken again in each tenth "
-                            "of the budget",
+                 .summary =
+                     "Units whose removal raises the loss least by gradients, which are taken again in each tenth "
+                     "of the budget",
                  .removes = "heads, neurons, attention sublayers, MLPs or blocks",
                  .budget = "units of these kinds; per cent of all in the model",
                  .source = "second-order prediction of a mask",

@@ -1,5 +1,7 @@
 // Budgets in shares of the model, and paths that serve several budgets.
 #ifndef Q_MOC_RUN
+#include "analysis/evaluation/sublayer_times.h"
+#include "analysis/masks/price.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/prune.h"
 #include "tests/support/gradient_case.h"
@@ -9,6 +11,7 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -74,9 +77,10 @@ private slots:
         QVERIFY(parseBudget("params:20%") == (Budget{20, true, BudgetOf::parameters}));
         QVERIFY(parseBudget("layers:12.5%") == (Budget{12.5, true, BudgetOf::layerParameters}));
         QVERIFY(parseBudget("kv:25%") == (Budget{25, true, BudgetOf::kvBytes}));
-        for (const char* text : {"params:20%", "layers:12.5%", "kv:0%", "flops:100%", "8", "12.5%"})
+        for (const char* text :
+             {"params:20%", "layers:12.5%", "kv:0%", "flops:100%", "bytes:5%", "seconds:15%", "8", "12.5%"})
             QCOMPARE(budgetText(parseBudget(text)), std::string(text));
-        for (const char* text : {"params:20", "kv:", "flops:101%", "bytes:5%", "params 5%", "flops:-1%", "kv:nan%"})
+        for (const char* text : {"params:20", "kv:", "flops:101%", "bites:5%", "params 5%", "flops:-1%", "kv:nan%"})
             QVERIFY2(refusalOf([&] { parseBudget(text); }).contains("nor a share of the model"), text);
     }
 
@@ -84,8 +88,9 @@ private slots:
         QTest::addColumn<QString>("folder");
         QTest::addColumn<QString>("strategy");
         QTest::addColumn<QString>("of");
-        const QStringList strategies{"gate_norm", "random_head", "random_neuron", "random_block", "bottom_up",
-                                     "random_head:per_layer=true", "gnorm_greedy"};
+        const QStringList strategies{"gate_norm",    "random_head", "random_neuron",
+                                     "random_block", "bottom_up",   "random_head:per_layer=true",
+                                     "gnorm_greedy"};
         for (const QString folder : {"gemma3", "gpt2", "llama-gqa"})
             for (const QString& strategy : strategies)
                 for (const QString of : {"params", "layers", "kv", "flops"})
@@ -114,6 +119,43 @@ private slots:
         const QString told = refusalOf([&] { spend(*open.path, {100, true, kind}, savings, {}); });
         if (most < 99.99)
             QVERIFY2(told.contains("cannot be saved: at most"), qPrintable(told));
+    }
+
+    void budgetsInSecondsAreMeasuredAtTheEnd() {
+        const GradientCase c("llama-gqa");
+        const PruneResult result = prune(*c.model, requestFor("random_neuron", "seconds:10%"), inputsOf(c), {});
+        QVERIFY(!result.mask.keepsAll());
+        QCOMPARE(result.notes.size(), std::size_t{1});
+        qInfo("%s", result.notes.front().c_str());
+        QVERIFY(result.notes.front().starts_with("measured: a forward pass over "));
+    }
+
+    void timesOfSublayersFollowTheMask() {
+        const GradientCase c("llama-gqa");
+        const SublayerTimes times(*c.model, 64, ComputeType::float32);
+        PruningMask mask(c.model->spec());
+        double before = times.seconds(mask);
+        for (int layer = 0; layer < mask.layerCount(); ++layer) {
+            cutUnits(mask, c.model->spec(), CutUnit::block, layer, std::array{0});
+            const double after = times.seconds(mask);
+            QVERIFY(after < before);
+            before = after;
+        }
+    }
+
+    void budgetsInBytesNeedSizes() {
+        const GradientCase c("llama-gqa");
+        PruneInputs inputs = inputsOf(c);
+        QVERIFY(refusalOf([&] {
+                    prune(*c.model, requestFor("random_neuron", "bytes:10%"), inputs, {});
+                }).contains("bytes of the files are not known"));
+        // A file whose size is that of its parameters gives the mask of that budget.
+        const PriceList prices(c.model->card());
+        inputs.fileBytes = [&](const PruningMask& mask) {
+            return static_cast<double>(4 * prices.price(mask).parameters.left);
+        };
+        QVERIFY(prune(*c.model, requestFor("random_neuron", "bytes:10%"), inputs, {}).mask ==
+                prune(*c.model, requestFor("random_neuron", "params:10%"), inputs, {}).mask);
     }
 
     void aPathServesBudgetsInAnyOrder() {

@@ -7,6 +7,7 @@
 #include "analysis/masks/price.h"
 #include "backends/base/mapped_file.h"
 #include "backends/export/export_targets.h"
+#include "backends/export/file_bytes.h"
 #include "backends/formats/gguf.h"
 #include "tests/support/drawn_masks.h"
 #include "tests/support/files.h"
@@ -331,6 +332,24 @@ private slots:
             QCOMPARE(size.sourceBytes, QFileInfo(QString::fromStdString(model->card().path)).size());
         }
         QCOMPARE(exportTarget("native").writer->types("gguf"), (std::vector<std::string_view>{"F32", "F16", "BF16"}));
+    }
+
+    void budgetsInBytesCountTheExport() {
+        const auto model = fixture("gqa-f32");
+        PruningMask mask(model->spec());
+        cutUnits(mask, model->spec(), CutUnit::neuron, 0, std::array{0, 1, 2});
+        for (const auto& [layout, id] : {std::pair("per_layer", "per_layer"), std::pair("none", "per_layer"),
+                                         std::pair("decilm", "decilm"), std::pair("deci", "gguf_deci")}) {
+            const Scratch scratch;
+            const double counted = fileBytesOf(*model, parseStrategyRequest(std::string("search:for=") + layout))(mask);
+            const ExportTarget& target = exportTarget(id);
+            const ExportResult result = exportModel(*model, target, requestFor(target, *model, mask, scratch));
+            std::int64_t written = 0;
+            for (const ExportedFile& file : result.files)
+                if (file.path.ends_with(".safetensors") || file.path.ends_with(".gguf"))
+                    written += file.bytes;
+            QCOMPARE(static_cast<std::int64_t>(counted), written);
+        }
     }
 
     void cleanupTestCase() {
