@@ -259,10 +259,10 @@ private:
         result.order = growth.orderAfter(made);
         result.data = m_context.inputs.text->data;
         result.textDigest = m_context.inputs.text->digest;
-        result.notes.push_back(
-            fmt::format("search: {} candidates measured on {} tokens that were not fitted, {} skipped "
-                        "by the queue",
-                        growth.measured(), growth.heldOutTokens(), growth.skipped()));
+        result.notes.push_back(fmt::format("{}: {} candidates measured on {} tokens that were not fitted, {} skipped "
+                                           "by the queue",
+                                           m_context.request.strategy.info->id, growth.measured(),
+                                           growth.heldOutTokens(), growth.skipped()));
         return result;
     }
 
@@ -283,12 +283,15 @@ std::unique_ptr<PrunePath> beginSearch(const PruneContext& context, const Progre
 
 double searchPasses(const ModelSpec& spec, const PruneRequest& request) {
     const StepRules rules = rulesOf(request.strategy, Protection::parse(request.protect, spec));
-    // Each kind is measured once in each layer, then about as often again for 20 % of the parameters.
     constexpr double heldOut = 0.25;
-    constexpr double again = 2;
     constexpr double upwards = 0.6; // layers above a candidate and the LM head
-    constexpr double fitting = 0.1; // layers that run again for the sums, and the equations
-    return static_cast<double>(rules.kinds.size()) * spec.layerCount() * again * (heldOut * upwards + fitting);
+    const double first = static_cast<double>(rules.kinds.size()) * spec.layerCount() * upwards * heldOut / 4 + 2;
+    // Most steps cut neurons; some cut less. Of each step, 1.5 candidates are measured, and part of the layers run
+    // again.
+    const double share = std::min(request.budget.amount, 100.0) / 100;
+    const double steps = 1.5 * share * spec.layerCount() / std::max(rules.share, 0.01);
+    constexpr double again = 0.35;
+    return first + steps * (1.5 * heldOut * upwards + again);
 }
 
 void checkSearchOptions(const StrategyRequest& request) {

@@ -21,6 +21,7 @@ namespace secateur {
 namespace {
 
 constexpr double perNat = 1e6;
+constexpr double beginning = 0.2; ///< of the progress, for the first prices
 
 /// The text of a walk. For an encoder without a head, with the pooled outputs of the dense model.
 VariantText searchText(const Model& model, const CalibrationText& text) {
@@ -72,12 +73,13 @@ bool SearchGrowth::isCheaper(const Candidate& one, const Candidate& other) {
 
 Progress SearchGrowth::stepReport(double target, const Progress& progress) const {
     const double share = target > 0 ? std::clamp(m_saved / target, 0.0, 1.0) : 1;
+    const double done = m_hasBegun ? beginning + (1 - beginning) * share : 0;
     std::string state = fmt::format("{:.1f} of {}% saved", m_saved, exactly(target));
     if (m_hasBegun)
         state += fmt::format(", {} steps, loss {} -> {}", m_steps.size(), significant(m_before, 5),
                              significant(lossNow(), 5));
     return Progress(
-        [own = progress.part(share, share), state = std::move(state)](double fraction, std::string_view text) {
+        [own = progress.part(done, done), state = std::move(state)](double fraction, std::string_view text) {
             own.report(fraction, fmt::format("{}, {}", state, text));
         });
 }
@@ -149,10 +151,12 @@ void SearchGrowth::begin(const Progress& progress) {
     const CalibrationText beginning = m_beginning.text();
     VariantWalk walk(m_model, *m_plan, searchText(m_model, beginning));
     const double before = roundedLoss(walk.whole(progress));
-    for (int layer = SearchSteps::allLayers; layer < m_model.spec().layerCount(); ++layer) {
+    const int layers = m_model.spec().layerCount();
+    for (int layer = SearchSteps::allLayers; layer < layers; ++layer) {
+        const double done = beginning * std::max(layer, 0) / layers;
         std::vector<Candidate> own = knownSteps(layer);
         if (own.empty())
-            own = firstSteps(layer, walk, before, progress);
+            own = firstSteps(layer, walk, before, progress.part(done, done));
         std::ranges::move(own, std::back_inserter(m_queue));
     }
     m_hasBegun = true;
@@ -232,7 +236,7 @@ bool SearchGrowth::renewFirst(const Progress& progress) {
 bool SearchGrowth::grow(double target, const Progress& progress) {
     const Progress report = stepReport(target, progress);
     if (!m_hasBegun)
-        begin(report);
+        begin(progress);
     std::int64_t measured = 0;
     while (!m_queue.empty()) {
         std::ranges::iter_swap(m_queue.begin(), std::ranges::min_element(m_queue, isCheaper));
