@@ -55,7 +55,7 @@ struct Bench {
     QComboBox* modes() { return box.findChild<QComboBox*>(); }
     void choose(const char* mode) {
         modes()->setCurrentIndex(modes()->findText(mode));
-        emit modes()->activated(modes()->currentIndex());
+        emit modes() -> activated(modes()->currentIndex());
     }
     /// Cuts heads, neurons and a whole attention.
     void cut() {
@@ -88,7 +88,8 @@ private slots:
         for (const char* mode : {"bias", "scale", "both", "weights"}) {
             bench.choose(mode);
             qInfo("%s: %s", mode, qPrintable(bench.effect()));
-            QVERIFY2(bench.effect().startsWith("Fits to 384 tokens of the built-in text, "), qPrintable(bench.effect()));
+            QVERIFY2(bench.effect().startsWith("Fits to 384 tokens of the built-in text, "),
+                     qPrintable(bench.effect()));
             QVERIFY(bench.button()->isEnabled());
         }
         bench.choose("none");

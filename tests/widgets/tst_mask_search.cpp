@@ -1,4 +1,4 @@
-// The panel Mask search: its fields and cost, the growing mask as the preview, and how a search ends.
+// The panel Search: its fields and cost, the growing mask as the preview, and how a search ends.
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "tests/support/calibrated_model.h"
 #include "tests/support/expected.h"
@@ -73,9 +73,7 @@ struct Bench {
     }
     void settle() { QTRY_VERIFY_WITH_TIMEOUT(document.isOpen() && jobs.isIdle(), 60'000); }
     MaskEditor& masks() { return *document.masks(); }
-    PruneResult expected(const PruneRequest& request) {
-        return onDrawnText(*document.model(), request, {}, {});
-    }
+    PruneResult expected(const PruneRequest& request) { return onDrawnText(*document.model(), request, {}, {}); }
     double saved(const PruningMask& mask, const PruningMask& base) {
         return Savings(document.session().model, base, 1024).percentage(mask, BudgetOf::layerParameters);
     }
@@ -160,7 +158,7 @@ private slots:
         QCOMPARE(bench.text("Steps of the search"), "1");
         qInfo("saved %s, loss %s", qPrintable(bench.text("Saved by the search")),
               qPrintable(bench.text("Loss on the held-out text")));
-        QVERIFY(bench.text("Saved by the search").endsWith(" of 20 %"));
+        QVERIFY(bench.text("Saved by the search").endsWith(" of 20.0 %"));
         bench.goOn();
         bench.settle();
         QVERIFY(bench.search.outcome() == Outcome::done);

@@ -110,7 +110,8 @@ void CompensationBox::listModes() {
 
 void CompensationBox::build() {
     m_present->setAccessibleName(tr("Compensation of the mask"));
-    m_effect->setForegroundRole(QPalette::PlaceholderText);
+    for (StillLabel* label : {m_present, m_effect})
+        label->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     m_effect->setAccessibleName(tr("Cost or gain of the compensation"));
     m_progress->setMaximum(fitBarSteps);
     m_progress->setTextVisible(false);
@@ -165,6 +166,7 @@ void CompensationBox::refresh() {
     m_mode->setToolTip(m_mode->currentData(Qt::ToolTipRole).toString());
     m_mode->setEnabled(m_document->model() && !isRunning());
     m_present->setText(m_document->isOpen() ? presentText(*m_document->masks()->state().edited().record) : QString());
+    m_effect->setForegroundRole(m_gain ? QPalette::WindowText : QPalette::PlaceholderText);
     m_progress->setVisible(isRunning());
     m_start->setText(isRunning()                        ? tr("Ca&ncel")
                      : mode() == CompensationMode::none ? tr("Remo&ve")
@@ -175,7 +177,7 @@ void CompensationBox::refresh() {
     m_effect->setText(m_gain ? gainText() : costText());
     m_effect->setToolTip(m_gain ? tr("Squared errors of the projections' outputs, relative to the dense model's: means "
                                      "over the projections, on tokens that were held out")
-                                : QString());
+                                : tr("The calibration text and its number of tokens are chosen in the panel Metrics"));
 }
 
 bool CompensationBox::canStart() const {

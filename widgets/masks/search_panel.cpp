@@ -61,10 +61,10 @@ QStringList valuesOf(const OptionInfo& option) {
 QString unitTitle(const QString& unit) {
     const std::array<std::pair<const char*, QString>, 6> titles{{{"heads", SearchPanel::tr("heads")},
                                                                  {"neurons", SearchPanel::tr("neurons")},
-                                                                 {"attention", SearchPanel::tr("attention layers")},
+                                                                 {"attention", SearchPanel::tr("attention")},
                                                                  {"mlps", SearchPanel::tr("MLPs")},
                                                                  {"blocks", SearchPanel::tr("blocks")},
-                                                                 {"bypass", SearchPanel::tr("queries and keys")}}};
+                                                                 {"bypass", SearchPanel::tr("Q/K bypass")}}};
     for (const auto& [name, title] : titles)
         if (unit == name)
             return title;
@@ -90,9 +90,11 @@ SearchPanel::SearchPanel(Document* document, MaskSearch* search, QWidget* parent
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 6, 8, 6);
     column->setSpacing(6);
-    buildFields();
+    buildFields(*column);
+    m_state->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     m_state->setForegroundRole(QPalette::PlaceholderText);
     m_state->setAccessibleName(tr("Cost and state of the search"));
+    m_state->setToolTip(tr("The calibration text and its number of tokens are chosen in the panel Metrics"));
     column->addWidget(m_state);
     column->addWidget(figures());
     m_progress->setMaximum(searchBarSteps);
@@ -112,7 +114,7 @@ SearchPanel::SearchPanel(Document* document, MaskSearch* search, QWidget* parent
     refresh();
 }
 
-void SearchPanel::buildFields() {
+void SearchPanel::buildFields(QVBoxLayout& column) {
     auto* form = new QFormLayout;
     form->setContentsMargins(0, 0, 0, 0);
     form->setVerticalSpacing(4);
@@ -126,7 +128,7 @@ void SearchPanel::buildFields() {
         combo->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
         connect(combo, &QComboBox::activated, this, &SearchPanel::refresh);
     }
-    static_cast<QVBoxLayout*>(layout())->addLayout(form);
+    column.addLayout(form);
 }
 
 void SearchPanel::addBudget(QFormLayout& form) {
@@ -144,11 +146,8 @@ void SearchPanel::addBudget(QFormLayout& form) {
     m_counted->setAccessibleName(tr("What is saved"));
     m_counted->setToolTip(tr("Parameters of attention and MLPs; all parameters; bytes of the KV cache per token; "
                              "operations per token, in sequences as long as those of the calibration text"));
-    auto* row = new QHBoxLayout;
-    row->addWidget(m_amount);
-    row->addWidget(new QLabel(tr("of")));
-    row->addWidget(m_counted, 1);
-    form.addRow(tr("Save"), row);
+    form.addRow(tr("Save"), m_amount);
+    form.addRow(tr("of the"), m_counted); // a row of its own, because its texts are long
     connect(m_amount, &QDoubleSpinBox::valueChanged, this, &SearchPanel::refresh);
 }
 
@@ -164,7 +163,8 @@ void SearchPanel::addUnits(QFormLayout& form) {
         m_units.push_back(box);
         connect(box, &QCheckBox::clicked, this, &SearchPanel::refresh);
     }
-    form.addRow(tr("Cut"), grid);
+    form.addRow(new QLabel(tr("What may be cut")));
+    form.addRow(grid);
 }
 
 /// A row for the layout of an export, if the strategy has the option.
@@ -184,7 +184,7 @@ void SearchPanel::addStart(QFormLayout& form) {
     m_from->addItem(tr("Continue from this mask"), fromMask);
     m_from->setAccessibleName(tr("Where the search starts"));
     m_from->setToolTip(tr("The budget counts what is saved beyond the start"));
-    form.addRow(tr("Start"), m_from);
+    form.addRow(m_from);
 }
 
 QWidget* SearchPanel::figures() {
@@ -311,7 +311,7 @@ QString SearchPanel::outcomeText() const {
     case Outcome::stopping:
         return tr("Stops after this step…");
     case Outcome::done:
-        return tr("Found. Undo brings back the mask before.\n%1").arg(costText());
+        return tr("Found; it can be undone.\n%1").arg(costText());
     case Outcome::none:
     case Outcome::cancelled:
     case Outcome::failed:

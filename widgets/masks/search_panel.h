@@ -15,6 +15,7 @@ class QGridLayout;
 class QProgressBar;
 class QPushButton;
 class QStackedWidget;
+class QVBoxLayout;
 
 namespace secateur {
 
@@ -22,7 +23,7 @@ class Document;
 class MaskSearch;
 class StillLabel;
 
-/// The panel *Mask search*: what to save, what may be cut, and from where to begin; the cost before the search runs,
+/// The panel *Search*: what to save, what may be cut, and from where to begin; the cost before the search runs,
 /// and its figures while it runs. All views show the growing mask as the preview.
 class SearchPanel : public QWidget {
     Q_OBJECT
@@ -37,7 +38,7 @@ protected:
     void showEvent(QShowEvent* event) override;
 
 private:
-    void buildFields();
+    void buildFields(QVBoxLayout& column);
     void addBudget(QFormLayout& form);
     void addUnits(QFormLayout& form);
     void addLayouts(QFormLayout& form);

@@ -200,7 +200,7 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
         add(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(document, selection));
     QDockWidget* mask = add(tr("Mask"), "mask", Qt::RightDockWidgetArea, m_mask);
     QDockWidget* sweep = add(tr("Sweep"), "sweep", Qt::RightDockWidgetArea, scrolling(m_sweep));
-    m_searchDock = add(tr("Mask search"), "search", Qt::RightDockWidgetArea, scrolling(m_search));
+    m_searchDock = add(tr("Search"), "search", Qt::RightDockWidgetArea, scrolling(m_search));
     QDockWidget* evaluations = add(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     tabifyBehind(evaluations, document, live);
     arrange(card, inspector, mask, evaluations);
