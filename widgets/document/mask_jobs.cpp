@@ -187,7 +187,7 @@ void MaskJobs::takePruned(const Start& start, const PruneRequest& request, const
     MaskProvenance made = provenanceOf(request, start.name, result);
     if (result.isStopped)
         made.budget = spentBudget(m_document->session().model, request, result.mask);
-    take(start, action, QString::fromStdString(made.strategy), result.mask, std::move(made));
+    take(start, action, QString::fromStdString(made.strategy), result.mask, made);
     emit m_document->noticed(result.history
                                  ? tr("%1: %2.").arg(action, QString::fromStdString(sentence(*result.history)))
                                  : tr("%1.").arg(action));
