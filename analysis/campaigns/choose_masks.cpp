@@ -247,9 +247,11 @@ private:
                               m_state.model.fingerprint(),
                               {},
                               provenance(key, reached.value_or(key.budget), result)};
+            const MeasuredData& data = m_state.inputs.calibration.data;
             if (!fitted.parts.empty())
-                noteFit(*record.provenance, compensationModeOf(key.compensation), fitted.parts,
-                        m_state.inputs.calibration.data.source, m_state.inputs.calibration.data.allTokens);
+                noteFit(*record.provenance,
+                        {compensationModeOf(key.compensation), data.source, data.allTokens, data.sequenceLength},
+                        fitted.parts);
             const Price price = prices.price(record.mask);
             CurvePoint point{.key = key, .reached = reached, .mask = m_state.inputs.maskDigest(record.mask)};
             point.removed = removedUnits(price);

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <utility>
 
 namespace secateur {
@@ -19,6 +21,20 @@ namespace {
 constexpr std::int64_t heldOutPart = 5; ///< one of so many tokens is held out
 constexpr std::int64_t fewestTokens = 10;
 constexpr std::string_view noteBegin = "compensation:";
+
+// Options of a provenance that state a fit.
+constexpr const char* modeOption = "compensate";
+constexpr const char* textOption = "compensate_text";
+constexpr const char* tokensOption = "compensate_max_tokens";
+constexpr const char* lengthOption = "compensate_seq_len";
+constexpr std::array<std::string_view, 4> fitOptions{modeOption, textOption, tokensOption, lengthOption};
+
+/// A number of an option; 0 if it is none.
+std::int64_t countIn(const std::string& text) {
+    std::int64_t count = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
+    return failure == std::errc() && end == text.data() + text.size() ? count : 0;
+}
 
 /// The first layer that differs from the dense model; the number of layers if there is none.
 int firstCutLayer(const PruningMask& mask) {
@@ -197,11 +213,16 @@ PruningMask withoutCompensation(PruningMask mask) {
     return mask;
 }
 
-void noteFit(MaskProvenance& provenance, CompensationMode mode, std::span<const FittedPart> parts,
-             const std::string& text, std::int64_t tokens) {
-    provenance.options["compensate"] = name(mode);
+void noteFit(MaskProvenance& provenance, const NotedFit& fit, std::span<const FittedPart> parts) {
+    std::erase_if(provenance.options, [](const auto& option) { return isFitOption(option.first); });
     std::erase_if(provenance.notes, [](const std::string& note) { return note.starts_with(noteBegin); });
-    std::string note = fmt::format("{} {} fitted on {} tokens of {}", noteBegin, name(mode), tokens, text);
+    provenance.options[modeOption] = name(fit.mode);
+    if (fit.mode == CompensationMode::none)
+        return;
+    provenance.options[textOption] = fit.text;
+    provenance.options[tokensOption] = std::to_string(fit.tokens);
+    provenance.options[lengthOption] = std::to_string(fit.sequenceLength);
+    std::string note = fmt::format("{} {} fitted on {} tokens of {}", noteBegin, name(fit.mode), fit.tokens, fit.text);
     std::vector<std::string> mus;
     for (const FittedPart& part : parts)
         if (part.mu > 0)
@@ -209,6 +230,22 @@ void noteFit(MaskProvenance& provenance, CompensationMode mode, std::span<const 
     if (!mus.empty())
         note += fmt::format("; mu by layer and projection: {}", join(mus, ", "));
     provenance.notes.push_back(std::move(note));
+}
+
+std::optional<NotedFit> notedFit(const MaskProvenance& provenance) {
+    const auto option = [&](const char* name) {
+        const auto found = provenance.options.find(name);
+        return found == provenance.options.end() ? std::string() : found->second;
+    };
+    const std::string mode = option(modeOption);
+    const auto known = std::ranges::find(compensationModes(), mode, &CompensationModeInfo::name);
+    if (known == compensationModes().end())
+        return std::nullopt;
+    return NotedFit{known->mode, option(textOption), countIn(option(tokensOption)), countIn(option(lengthOption))};
+}
+
+bool isFitOption(std::string_view option) {
+    return std::ranges::find(fitOptions, option) != fitOptions.end();
 }
 
 FittedMask fitCompensation(const Model& model, const PruningMask& mask, CompensationMode mode, const FitText& text,

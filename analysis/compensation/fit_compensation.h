@@ -9,8 +9,10 @@
 #include "analysis/text/sequences.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
@@ -50,9 +52,20 @@ FittedMask fitCompensation(const Model& model, const PruningMask& mask, Compensa
 /// @param tokens number of tokens of the text
 double compensationPasses(const ModelSpec& spec, const PruningMask& mask, CompensationMode mode, std::int64_t tokens);
 
-/// Adds the mode, the text and the chosen mus to the provenance of a mask.
-void noteFit(MaskProvenance& provenance, CompensationMode mode, std::span<const FittedPart> parts,
-             const std::string& text, std::int64_t tokens);
+/// A compensation as the provenance of a mask states it.
+struct NotedFit {
+    CompensationMode mode = CompensationMode::none;
+    std::string text = {};           ///< as MeasuredData::source; empty = not stated
+    std::int64_t tokens = 0;         ///< number of tokens of the text; 0 = not stated
+    std::int64_t sequenceLength = 0; ///< maximum length of its sequences; 0 = not stated
+};
+
+/// Adds a fit with the chosen mus to the provenance of a mask. It replaces that of an earlier fit.
+void noteFit(MaskProvenance& provenance, const NotedFit& fit, std::span<const FittedPart> parts);
+/// The fit that a provenance states; empty = the compensation is that of the strategy, if there is one.
+std::optional<NotedFit> notedFit(const MaskProvenance& provenance);
+/// Whether an option of a provenance states a fit. The other options belong to the strategy and its run.
+bool isFitOption(std::string_view option);
 
 /// A mask without its compensation.
 PruningMask withoutCompensation(PruningMask mask);

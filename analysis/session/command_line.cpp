@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/compensation/fit_compensation.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/strategy.h"
 
@@ -106,7 +107,7 @@ constexpr std::array runOptions{"protect", "base", "threshold", "max_tokens", "s
 std::string strategyText(const MaskProvenance& provenance) {
     std::string text = provenance.strategy;
     for (const auto& [option, value] : provenance.options)
-        if (std::find(runOptions.begin(), runOptions.end(), option) == runOptions.end())
+        if (std::find(runOptions.begin(), runOptions.end(), option) == runOptions.end() && !isFitOption(option))
             text += fmt::format(":{}={}", option, value);
     return text;
 }
@@ -227,6 +228,23 @@ std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProv
          {std::pair{"max_tokens", "--max-tokens"}, std::pair{"seq_len", "--seq-len"}, std::pair{"dtype", "--dtype"}})
         if (const auto found = provenance.options.find(option); found != provenance.options.end())
             addOption(command, flag, found->second);
+    addOption(command, "--out", out);
+    return command;
+}
+
+std::optional<CommandLine> compensateCommand(const std::string& model, const MaskProvenance& provenance,
+                                             const std::string& maskFile, const std::string& out) {
+    const std::optional<NotedFit> fit = notedFit(provenance);
+    const bool isRemoved = fit && fit->mode == CompensationMode::none;
+    if (!fit || (!isRemoved && (fit->text.empty() || fit->tokens == 0)))
+        return std::nullopt;
+    CommandLine command{program, "compensate", model, "--mask", maskFile, "--compensate", std::string(name(fit->mode))};
+    if (!isRemoved) {
+        addSource(command, fit->text);
+        addOption(command, "--max-tokens", std::to_string(fit->tokens));
+        if (fit->sequenceLength > 0)
+            addOption(command, "--seq-len", std::to_string(fit->sequenceLength));
+    }
     addOption(command, "--out", out);
     return command;
 }

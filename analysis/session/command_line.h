@@ -43,10 +43,16 @@ CommandLine plotPromptCommand(const std::string& model, const std::string& figur
 std::vector<CommandLine> evaluateCommands(const std::string& model, const Evaluation& evaluation,
                                           const std::string& maskFile);
 
-/// The command with which a strategy makes the same mask again. Empty if the provenance is incomplete, if the strategy
-/// read a part of a text, or if the mask extended another mask whose file has no absolute path.
+/// The command with which a strategy makes the same mask again, before a compensation is fitted to it. Empty if the
+/// provenance is incomplete, if the strategy read a part of a text, or if the mask extended another mask whose file has
+/// no absolute path.
 std::optional<CommandLine> pruneCommand(const std::string& model, const MaskProvenance& provenance,
                                         const std::string& out);
+
+/// The command that fits the same compensation to a mask again, or removes it. Empty if the provenance states no fit.
+/// @param maskFile file of the mask to compensate
+std::optional<CommandLine> compensateCommand(const std::string& model, const MaskProvenance& provenance,
+                                             const std::string& maskFile, const std::string& out);
 
 CommandLine showMaskCommand(const std::string& model, const std::string& maskFile);
 

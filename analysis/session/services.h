@@ -40,14 +40,18 @@ struct Services {
         measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice&,
                      const Progress& progress,
                      const LayerSink& layerDone) { return secateur::measure(model, requests, progress, layerDone); };
-    /// Runs a strategy on the chosen text. The mask of the MeasureChoice is ignored.
-    std::function<PruneResult(const Model&, const PruneRequest&, const MeasureChoice&, const Progress&)> prune;
+    /// Runs a strategy on the chosen text. The mask of the MeasureChoice is ignored. The watch follows strategies with
+    /// StrategyInfo::reportsSteps.
+    std::function<PruneResult(const Model&, const PruneRequest&, const MeasureChoice&, const PruneWatch&,
+                              const Progress&)>
+        prune;
     /// Measures on the chosen text how a cut changes the gradients. The mask of the MeasureChoice is ignored.
     std::function<GradientChange(const Model&, const GradientChangeRequest&, const MeasureChoice&, const Progress&)>
         gradientChange;
     /// Reads a text and divides it into windows for a model.
     std::function<EvaluationText(const Model&, const TextRequest&, const Progress&)> readText;
-    /// Reads a text and divides it into sequences for an encoder. @param path empty = the built-in text
+    /// Reads a text and divides it into sequences: for an encoder, or to calibrate on.
+    /// @param path empty = the built-in text
     std::function<SequenceText(const Model&, const std::string& path, std::int64_t mostTokens, const Progress&)>
         readSequences;
     /// Reads a task file; for a classifier also the names of its classes.

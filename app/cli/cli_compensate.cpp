@@ -74,13 +74,16 @@ void compensateVerb(const CompensateArguments& arguments, const Console& console
             ready.warnings.emplace_back("the mask cuts nothing: there is nothing to compensate for");
         if (mode == CompensationMode::none) {
             record.mask = withoutCompensation(record.mask);
+            if (record.provenance)
+                noteFit(*record.provenance, {mode}, {});
         } else if (mode != CompensationMode::own) {
             const SequenceText text = readSequenceText(*ready.model, arguments.text.text, progress.part(0, 0));
             fit = fitted(ready, mode, text, arguments, console, progress);
             record.mask = fit.mask;
             if (!record.provenance)
                 record.provenance.emplace();
-            noteFit(*record.provenance, mode, fit.parts, text.data.source, text.data.allTokens);
+            noteFit(*record.provenance, {mode, text.data.source, text.data.allTokens, text.data.sequenceLength},
+                    fit.parts);
             warnings.insert(warnings.end(), text.warnings.begin(), text.warnings.end());
         }
         warnings.insert(warnings.begin(), ready.warnings.begin(), ready.warnings.end());

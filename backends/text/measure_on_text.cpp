@@ -105,8 +105,9 @@ std::optional<SequenceText> readCorpus(const Model& model, const StrategyRequest
 }
 
 PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const MeasureChoice& choice,
-                          const Progress& progress) {
+                          const PruneWatch& watch, const Progress& progress) {
     PruneInputs inputs;
+    inputs.watch = watch;
     inputs.measure = [&](const MetricRequest& metric, const Progress& part) {
         MeasureChoice dense = choice;
         dense.mask.reset();

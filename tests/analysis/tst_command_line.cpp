@@ -1,6 +1,7 @@
 // The commands that the window offers for copying: a shell must parse each one back to the same arguments, and it must
 // contain every option that differs from its default.
 #include "analysis/base/usage_error.h"
+#include "analysis/compensation/fit_compensation.h"
 #include "analysis/session/command_line.h"
 #include "tests/support/suite.h"
 
@@ -126,6 +127,30 @@ private slots:
         QCOMPARE(prune(made("by_metric", {}, 2)), "none");
         random.budget.reset();
         QCOMPARE(prune(random), "none");
+    }
+
+    void aCompensationIsACommandOfItsOwn() {
+        const auto commands = [](const MaskProvenance& provenance) {
+            const auto prune = pruneCommand("/m", provenance, "plain.json");
+            const auto compensate = compensateCommand("/m", provenance, "plain.json", "cut.json");
+            return (prune ? text(*prune) : QString("none")) + "; " + (compensate ? text(*compensate) : QString("none"));
+        };
+        MaskProvenance provenance = made("gate_norm", {}, 8);
+        const QString prune = "secateur-cli prune /m --strategy gate_norm --budget 8 --out plain.json; ";
+        QCOMPARE(commands(provenance), prune + "none");
+        noteFit(provenance, {CompensationMode::weights, "/t.txt", 4096, 512}, {});
+        QCOMPARE(commands(provenance), prune + "secateur-cli compensate /m --mask plain.json --compensate weights "
+                                               "--text /t.txt --max-tokens 4096 --seq-len 512 --out cut.json");
+        noteFit(provenance, {CompensationMode::bias, "built-in", 300}, {});
+        QCOMPARE(commands(provenance), prune + "secateur-cli compensate /m --mask plain.json --compensate bias "
+                                               "--max-tokens 300 --out cut.json");
+        QCOMPARE(provenance.notes.size(), std::size_t{1});
+        noteFit(provenance, {CompensationMode::none}, {});
+        QCOMPARE(commands(provenance),
+                 prune + "secateur-cli compensate /m --mask plain.json --compensate none --out cut.json");
+        QVERIFY(provenance.notes.empty());
+        // Files of earlier versions do not state the text.
+        QCOMPARE(commands(made("gate_norm", {{"compensate", "bias"}}, 8)), prune + "none");
     }
 
     void partsOfATextHaveNoCommand() {

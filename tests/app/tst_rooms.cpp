@@ -86,7 +86,7 @@ const QMap<QString, QStringList> shelves{
     {"widgets/heads", {"plot", "jobs", "document", "results"}},
     {"widgets/layers", {"plot", "document", "results"}},
     {"widgets/curves", {"plot", "jobs", "document", "results"}},
-    {"widgets/masks", {"document", "results", "evaluations"}},
+    {"widgets/masks", {"jobs", "document", "results", "evaluations"}},
     {"widgets/export", {"jobs", "document", "results"}},
     {"widgets/neurons", {"plot", "document", "results", "layers"}},
     {"widgets/scatter", {"plot", "document", "results", "heads"}},

@@ -155,7 +155,7 @@ struct FakeServices {
             return found->second.modelName;
         };
         services.prune = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
-                                  const Progress& progress) {
+                            const PruneWatch&, const Progress& progress) {
             progress.report(0.5, "step 1 of 2");
             const ModelSpec& spec = model.spec();
             PruneResult result;

@@ -6,12 +6,14 @@
 #include "backends/base/runtime.h"
 #include "backends/engine/open_model.h"
 #include "backends/export/export_targets.h"
+#include "backends/text/measure_on_text.h"
 #include "backends/text/sequence_text.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #endif
 
 #include "tests/support/suite.h"
+#include "widgets/document/calibration.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
@@ -55,6 +57,14 @@ Services services() {
     services.availableMemory = availableMemory;
     services.maskDigest = maskDigest;
     services.exportTargets = exportTargets();
+    services.prune = pruneOnChoice;
+    services.readSequences = [](const Model& model, const std::string& path, std::int64_t tokens,
+                                const Progress& progress) {
+        SequenceRequest request;
+        request.path = path;
+        request.rules.mostTokens = tokens;
+        return readSequenceText(model, request, progress);
+    };
     services.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
                          std::vector<std::string>&) { return readMask(path, spec, fingerprint).record; };
     services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
@@ -124,6 +134,20 @@ struct Bench {
             qFatal("%s: %s", qPrintable(commands), qPrintable(outcome.error));
         return readMask(folder.path("cut.mask.json").toStdString(), document.spec(), {}).record.mask;
     }
+    /// Chooses the calibration text, and compensates the current mask.
+    void calibrate() {
+        MeasureChoice choice;
+        choice.text = (sources + "perplexity/articles.raw").toStdString();
+        choice.tokens = 600;
+        document.measurements()->chooseMeasuring(choice, false);
+        document.calibration()->prepare();
+        settle();
+    }
+    void compensate() {
+        document.maskJobs()->compensate(CompensationMode::weights, document.calibration()->known()->text);
+        settle();
+        QVERIFY(masks().mask().isCompensated());
+    }
     /// Copies the command for the current mask, which was made by a strategy. Returns whether the command makes the
     /// same mask.
     bool isMadeAgain() {
@@ -146,6 +170,8 @@ private slots:
     void cutsByAMetricAreMadeAgain();
     void thresholdsAreMadeAgain();
     void sharesOfNeuronsAreMadeAgain();
+    void searchesAndCompensationsAreMadeAgain();
+    void compensationsOfHandMadeMasksAreMadeAgain();
     void handMadeMasksAreShownFromWhereThePersonPutsThem();
     void exportsAreWrittenAgain();
     void evaluationsAreDrawnFromTheSession();
@@ -258,6 +284,34 @@ void TestCommandCopier::sharesOfNeuronsAreMadeAgain() {
     bench.masks().setProtected(Protection::parse("0", bench.document.spec()), "protect");
     QVERIFY(cut([&] { threshold.previewShare({}, 50); }));
     QCOMPARE(bench.masks().mask().layer(0).keptNeurons(), 29);
+}
+
+void TestCommandCopier::searchesAndCompensationsAreMadeAgain() {
+    Bench bench;
+    bench.calibrate();
+    PruneRequest request;
+    request.strategy = parseStrategyRequest("search:units=heads/neurons");
+    request.budget = {15, true, BudgetOf::layerParameters};
+    bench.document.maskJobs()->prune(request, "search", {}, bench.document.calibration()->known()->choice.tokens);
+    bench.settle();
+    QVERIFY(bench.masks().mask().isCompensated());
+    QVERIFY(bench.isMadeAgain());
+    bench.compensate();
+    bench.masks().renameMask("cut");
+    QVERIFY(bench.isMadeAgain());
+}
+
+void TestCommandCopier::compensationsOfHandMadeMasksAreMadeAgain() {
+    Bench bench;
+    bench.save("s.h5");
+    bench.calibrate();
+    bench.masks().setHeadsCut({{0, 1}, {1, 2}}, true);
+    bench.compensate();
+    bench.copier.copyMask();
+    const QString commands = bench.text();
+    qInfo("%s", qPrintable(commands));
+    QVERIFY(commands.contains(" compensate ") && !commands.contains(" prune "));
+    QVERIFY(bench.made(commands) == bench.masks().mask());
 }
 
 void TestCommandCopier::handMadeMasksAreShownFromWhereThePersonPutsThem() {

@@ -427,7 +427,7 @@ void TestEvaluations::aClassifierAsksForATask() {
 
 void TestEvaluations::thePanelKeepsItsRowsInPlace() {
     Bench bench;
-    MaskPanel panel(&bench.document, &bench.live);
+    MaskPanel panel(&bench.document, &bench.jobs, &bench.live);
     QVERIFY2(panel.minimumSizeHint().width() <= 255, qPrintable(QString::number(panel.minimumSizeHint().width())));
     panel.resize(250, 420);
     panel.show();
@@ -546,7 +546,7 @@ void TestEvaluations::picturesForAPerson() {
     bench.finish();
     bench.document.measurements()->measure(parseMetricRequests("gate_norm_head"));
     QTRY_VERIFY(bench.jobs.isIdle());
-    MaskPanel panel(&bench.document, &bench.live);
+    MaskPanel panel(&bench.document, &bench.jobs, &bench.live);
     EvaluationsPanel evaluations(&bench.document, &bench.live);
     Selection selection;
     HeadsView heads(&bench.document, &selection);

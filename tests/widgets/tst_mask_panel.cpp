@@ -57,7 +57,7 @@ struct Bench {
     JobRunner jobs;
     Document document{services.services(), &jobs};
     LiveEvaluation live{&document, &jobs};
-    MaskPanel panel{&document, &live};
+    MaskPanel panel{&document, &jobs, &live};
     EvaluationsPanel evaluations{&document, &live};
 
     std::shared_ptr<const FakeModel> model;

@@ -1,6 +1,7 @@
 #include "widgets/document/commands.h"
 
 #include "analysis/base/error.h"
+#include "analysis/compensation/fit_compensation.h"
 #include "analysis/session/result_key.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
@@ -166,15 +167,34 @@ void CommandCopier::copyEvaluation(const Evaluation& evaluation) {
 void CommandCopier::copyMask() {
     const NamedMask& mask = m_document->masks()->state().edited();
     const std::string model = modelPath(*m_document);
-    if (mask.record->provenance) {
-        const std::string out = fileNameOf(mask.name).toStdString() + ".mask.json";
-        if (const auto command = pruneCommand(model, *mask.record->provenance, out))
-            return copy({*command});
-    }
+    const std::string stem = fileNameOf(mask.name).toStdString();
+    const MaskProvenance made = mask.record->provenance.value_or(MaskProvenance());
+    const bool isFitted = notedFit(made).has_value();
+    const std::string plain = stem + (isFitted ? "-uncompensated.mask.json" : ".mask.json");
+    const auto prune = pruneCommand(model, made, plain);
+    const auto compensate = compensateCommand(model, made, plain, stem + ".mask.json");
+    if (prune && !isFitted)
+        return copy({*prune});
+    if (prune && compensate)
+        return copy({*prune, *compensate});
+    if (compensate)
+        return copyCompensation(mask);
     findMaskFile({mask.name,
                   *mask.record,
                   [model](const std::string& file) { return std::vector<CommandLine>{showMaskCommand(model, file)}; },
                   {}});
+}
+
+/// Copies the command that compensates a mask which no command makes. The mask without its compensation gets a file.
+void CommandCopier::copyCompensation(const NamedMask& mask) {
+    MaskRecord plain = *mask.record;
+    plain.mask = withoutCompensation(plain.mask);
+    plain.provenance.reset();
+    const auto commands = [made = *mask.record->provenance, model = modelPath(*m_document),
+                           out = fileNameOf(mask.name).toStdString() + ".mask.json"](const std::string& file) {
+        return std::vector<CommandLine>{*compensateCommand(model, made, file, out)};
+    };
+    findMaskFile({mask.name + " uncompensated", std::move(plain), commands, {}});
 }
 
 void CommandCopier::copyUnderMask(std::function<std::vector<CommandLine>(const std::string& maskFile)> commands) {

@@ -18,6 +18,7 @@ namespace secateur {
 
 class Document;
 class JobRunner;
+struct NamedMask;
 
 /// The open model's absolute path, for use in a command.
 std::string modelPath(const Document& document);
@@ -46,8 +47,8 @@ public:
     /// a part of a text, are left out
     void copyMeasuring(const std::vector<std::string>& keys);
     void copyEvaluation(const Evaluation& evaluation);
-    /// Copies the command of the strategy that made the current mask. If no strategy made it, copies the command that
-    /// prints the mask.
+    /// Copies the commands of the strategy that made the current mask, and of its compensation. If no command makes the
+    /// mask, copies the one that prints it.
     void copyMask();
     /// Copies commands that run the model under the current mask.
     /// @param commands returns the commands for a path of the mask file; an empty path means the dense model
@@ -81,6 +82,7 @@ private:
     };
 
     void copy(const std::vector<CommandLine>& commands, const QString& note = {});
+    void copyCompensation(const NamedMask& mask);
     void findMaskFile(Wanted wanted);
     void start(std::function<Found(const MaskRecord&)> find);
     void finish(const Found& found);

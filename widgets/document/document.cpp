@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/metrics/usual_request.h"
+#include "widgets/document/calibration.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
@@ -37,6 +38,7 @@ Document::Document(Services services, JobRunner* jobs, QObject* parent)
     , m_measurements(new Measurements(this, m_session, jobs))
     , m_files(new DocumentFiles(this, jobs))
     , m_maskJobs(new MaskJobs(this, jobs))
+    , m_calibration(new Calibration(this, jobs))
     , m_comparison(new Comparison(this, jobs)) {
     for (auto change : {&MaskEditor::maskChanged, &MaskEditor::listChanged, &MaskEditor::protectionChanged})
         connect(m_masks, change, this, &Document::noteChange);

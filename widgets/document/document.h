@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/masks/protection.h"
 #include "analysis/masks/price.h"
+#include "analysis/masks/protection.h"
 #include "analysis/session/services.h"
 #include "analysis/session/session.h"
 #include "widgets/jobs/job_runner.h"
@@ -18,6 +18,7 @@
 
 namespace secateur {
 
+class Calibration;
 class Comparison;
 class DocumentFiles;
 class MaskEditor;
@@ -62,6 +63,8 @@ public:
     /// The masks and their undo steps. Opening a model or session replaces both.
     MaskEditor* masks() const { return m_masks; }
     MaskJobs* maskJobs() const { return m_maskJobs; }
+    /// The calibration text of Measurements, for forecasts of the cost of work on it.
+    Calibration* calibration() const { return m_calibration; }
     /// The choice of measurements that all views compare.
     Comparison* comparison() const { return m_comparison; }
 
@@ -149,6 +152,7 @@ private:
     Measurements* m_measurements;
     DocumentFiles* m_files;
     MaskJobs* m_maskJobs;
+    Calibration* m_calibration;
     Comparison* m_comparison;
     mutable std::map<std::shared_ptr<const MaskRecord>, std::string> m_digests; ///< of masks that are or were listed
 };

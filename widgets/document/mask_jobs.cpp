@@ -1,8 +1,9 @@
 #include "widgets/document/mask_jobs.h"
 
 #include "analysis/base/text.h"
+#include "analysis/compensation/fit_compensation.h"
 #include "analysis/export/export_target.h"
-#include "analysis/strategies/prune.h"
+#include "analysis/strategies/budget.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
@@ -12,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -36,6 +38,21 @@ std::vector<std::string> sentencesOf(const Session& session, const std::string& 
         sentences.push_back(std::move(sentence));
     }
     return sentences;
+}
+
+QString modeName(CompensationMode mode) {
+    const std::string_view text = name(mode);
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+/// The budget with which a search that was stopped makes the same mask: what it saved, a little rounded off.
+Budget spentBudget(const ModelCard& card, const PruneRequest& request, const PruningMask& mask) {
+    constexpr double fine = 1000;
+    Budget budget = request.budget;
+    const BudgetOf of = budget.of == BudgetOf::own ? BudgetOf::layerParameters : budget.of;
+    const Savings savings(card, request.base.value_or(PruningMask(card.spec)), request.positions);
+    budget.amount = std::floor(savings.percentage(mask, of) * fine) / fine;
+    return budget;
 }
 
 } // namespace
@@ -144,33 +161,76 @@ JobRunner::Id MaskJobs::exportModel(const QString& path, bool mayReplace) {
     return *job;
 }
 
-void MaskJobs::prune(const PruneRequest& request, const QString& action) {
-    const auto work = [this, prune = m_document->services().prune, model = m_document->model(), request,
-                       choice = m_document->measurements()->measureChoice(), action,
-                       generation = m_document->generation(),
-                       base = m_document->masks()->state().edited().name](const Progress& progress) {
-        PruneResult result = prune(*model, request, choice, progress);
-        return [this, generation, request, base, action, result = std::move(result)] {
-            if (generation == m_document->generation())
-                takePruned(request, base, action, result);
-        };
-    };
-    m_document->start(action, JobRunner::Priority::background, work);
+MaskJobs::Start MaskJobs::startNow() const {
+    const NamedMask& mask = m_document->masks()->state().edited();
+    return {m_document->generation(), mask.name, mask.record};
 }
 
-void MaskJobs::takePruned(const PruneRequest& request, const std::string& base, const QString& action,
+JobRunner::Id MaskJobs::prune(const PruneRequest& request, const QString& action, const PruneWatch& watch,
+                              std::int64_t tokens) {
+    MeasureChoice choice = m_document->measurements()->measureChoice();
+    if (tokens > 0)
+        choice.tokens = tokens;
+    const auto work = [this, prune = m_document->services().prune, model = m_document->model(), request, choice, watch,
+                       action, start = startNow()](const Progress& progress) {
+        PruneResult result = prune(*model, request, choice, watch, progress);
+        return [this, start, request, action, result = std::move(result)] {
+            if (start.generation == m_document->generation())
+                takePruned(start, request, action, result);
+        };
+    };
+    return m_document->start(action, JobRunner::Priority::background, work);
+}
+
+void MaskJobs::takePruned(const Start& start, const PruneRequest& request, const QString& action,
                           const PruneResult& result) {
-    MaskEditor* masks = m_document->masks();
-    const MaskProvenance made = provenanceOf(request, base, result);
-    if (masks->mask() == *request.base)
-        masks->replaceMask(result.mask, action, false, made);
-    else
-        masks->addMask(QString::fromStdString(made.strategy), MaskRecord{result.mask, {}, {}, {}, made});
+    MaskProvenance made = provenanceOf(request, start.name, result);
+    if (result.isStopped)
+        made.budget = spentBudget(m_document->session().model, request, result.mask);
+    take(start, action, QString::fromStdString(made.strategy), result.mask, made);
     emit m_document->noticed(result.history
                                  ? tr("%1: %2.").arg(action, QString::fromStdString(sentence(*result.history)))
                                  : tr("%1.").arg(action));
     for (const std::string& warning : result.warnings)
         emit m_document->noticed(QString::fromStdString(warning));
+}
+
+void MaskJobs::take(const Start& start, const QString& action, const QString& name, PruningMask mask,
+                    MaskProvenance made) {
+    MaskEditor* masks = m_document->masks();
+    if (masks->mask() == start.record->mask)
+        masks->replaceMask(std::move(mask), action, false, std::move(made));
+    else
+        masks->addMask(name, MaskRecord{std::move(mask), {}, {}, {}, std::move(made)});
+}
+
+JobRunner::Id MaskJobs::compensate(CompensationMode mode, std::shared_ptr<const SequenceText> text) {
+    const QString action = tr("Compensate by %1").arg(modeName(mode));
+    const auto job = std::make_shared<JobRunner::Id>(0); // known once the job has started
+    const auto work = [this, model = m_document->model(), mode, text, action, job,
+                       start = startNow()](const Progress& progress) {
+        FittedMask fit = fitCompensation(*model, start.record->mask, mode, {text->set.sequences}, progress);
+        return [this, mode, text, action, job, start, fit = std::move(fit)] {
+            if (start.generation != m_document->generation())
+                return;
+            MaskProvenance made = start.record->provenance.value_or(MaskProvenance());
+            noteFit(made, {mode, text->data.source, text->data.allTokens, text->data.sequenceLength}, fit.parts);
+            take(start, action, tr("%1 compensated").arg(QString::fromStdString(start.name)), fit.mask, made);
+            for (const std::string& warning : text->warnings)
+                emit m_document->noticed(QString::fromStdString(warning));
+            emit fitted(*job, fit);
+        };
+    };
+    const QString title = tr("%1: %2").arg(action, QString::fromStdString(startNow().name));
+    return *job = m_document->start(title, JobRunner::Priority::background, work);
+}
+
+void MaskJobs::removeCompensation() {
+    const MaskRecord& record = *m_document->masks()->state().edited().record;
+    std::optional<MaskProvenance> made = record.provenance;
+    if (made)
+        noteFit(*made, {CompensationMode::none}, {});
+    m_document->masks()->replaceMask(withoutCompensation(record.mask), tr("Remove the compensation"), false, made);
 }
 
 } // namespace secateur

@@ -1,11 +1,16 @@
 #pragma once
 
+#include "analysis/compensation/compensation_mode.h"
+#include "analysis/masks/mask_record.h"
+#include "analysis/strategies/prune.h"
 #include "widgets/jobs/job_runner.h"
 
 #include <QObject>
 #include <QString>
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace secateur {
@@ -13,13 +18,13 @@ namespace secateur {
 class Document;
 struct ExportResult;
 struct ExportTarget;
-struct PruneRequest;
-struct PruneResult;
+struct FittedMask;
+struct SequenceText;
 
 /// A name as the name of a file that needs no quoting in a shell: "my mask (2)" -> "my-mask-2".
 QString fileNameOf(const std::string& name);
 
-/// Jobs on the masks of a document: reading and writing mask files, export, greedy pruning.
+/// Jobs on the masks of a document: reading and writing mask files, export, pruning in steps, compensation.
 class MaskJobs : public QObject {
     Q_OBJECT
 
@@ -47,8 +52,15 @@ public:
     JobRunner::Id exportModel(const QString& path, bool mayReplace = false);
     /// Runs a strategy on the chosen text in the background. Its mask replaces the current mask. If the current mask
     /// changed in the meantime, the new mask is added to the list under a new name.
-    /// @param request strategy and budget; its base is the current mask @param action name of the undo step
-    void prune(const PruneRequest& request, const QString& action);
+    /// @param action name of the undo step @param watch follows a strategy that reports its steps, on the job's thread
+    /// @param tokens maximum number of tokens of the text; 0 = as Measurements chooses
+    JobRunner::Id prune(const PruneRequest& request, const QString& action, const PruneWatch& watch = {},
+                        std::int64_t tokens = 0);
+    /// Fits a compensation to the current mask in the background. The compensated mask replaces it as that of prune().
+    /// @param mode neither `own` nor `none`
+    JobRunner::Id compensate(CompensationMode mode, std::shared_ptr<const SequenceText> text);
+    /// Removes the compensation of the current mask.
+    void removeCompensation();
 
 signals:
     void maskSaved(const QString& path);
@@ -57,10 +69,22 @@ signals:
     void exported(const QString& sentence);
     /// Emitted with the result of an export before exported(). @param job number that exportModel() returned
     void written(quint64 job, const ExportResult& result);
+    /// Emitted when the mask of a fit is the current one. @param job number that compensate() returned
+    void fitted(quint64 job, const FittedMask& fit);
 
 private:
-    void takePruned(const PruneRequest& request, const std::string& base, const QString& action,
-                    const PruneResult& result);
+    /// The current mask when a job starts that makes another from it.
+    struct Start {
+        quint64 generation = 0; ///< Document::generation()
+        std::string name;
+        std::shared_ptr<const MaskRecord> record;
+    };
+
+    Start startNow() const;
+    void takePruned(const Start& start, const PruneRequest& request, const QString& action, const PruneResult& result);
+    /// Replaces the current mask. If it changed since the start, adds a mask to the list.
+    /// @param name of an added mask
+    void take(const Start& start, const QString& action, const QString& name, PruningMask mask, MaskProvenance made);
 
     Document* m_document;
     const ExportTarget* m_chosenTarget = nullptr; ///< a row of the table, or null

@@ -9,6 +9,7 @@
 #include "widgets/evaluations/effect_box.h"
 #include "widgets/evaluations/live_evaluation.h"
 #include "widgets/evaluations/mask_prediction.h"
+#include "widgets/masks/compensation_box.h"
 #include "widgets/masks/cut_box.h"
 #include "widgets/results/still_label.h"
 
@@ -208,7 +209,7 @@ void ExportBox::refresh() {
     m_targets->setText(names.isEmpty() ? tr("No target can hold this mask.") : names.join(QStringLiteral(" · ")));
 }
 
-MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
+MaskPanel::MaskPanel(Document* document, JobRunner* jobs, LiveEvaluation* live, QWidget* parent)
     : QWidget(parent)
     , m_list(new MaskListBox(document))
     , m_cut(new CutBox(document))
@@ -218,14 +219,14 @@ MaskPanel::MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent)
     rows->setContentsMargins(0, 0, 0, 6);
     rows->setSpacing(4);
     rows->addWidget(m_list);
-    rows->addWidget(scrolledRows(document, live), 1);
+    rows->addWidget(scrolledRows(document, jobs, live), 1);
     auto* last = new QHBoxLayout;
     last->setContentsMargins(8, 0, 8, 0);
     last->addWidget(m_exports->button());
     rows->addLayout(last);
 }
 
-QScrollArea* MaskPanel::scrolledRows(Document* document, LiveEvaluation* live) {
+QScrollArea* MaskPanel::scrolledRows(Document* document, JobRunner* jobs, LiveEvaluation* live) {
     auto* content = new QWidget;
     auto* column = new QVBoxLayout(content);
     column->setContentsMargins(8, 6, 8, 6);
@@ -236,6 +237,8 @@ QScrollArea* MaskPanel::scrolledRows(Document* document, LiveEvaluation* live) {
     column->addWidget(new EffectBox(live));
     column->addWidget(separator());
     column->addWidget(m_cut);
+    column->addWidget(separator());
+    column->addWidget(new CompensationBox(document, jobs, live));
     column->addWidget(separator());
     column->addWidget(m_exports);
     column->addStretch();

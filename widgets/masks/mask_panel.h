@@ -13,6 +13,7 @@ namespace secateur {
 
 class CutBox;
 class Document;
+class JobRunner;
 class LiveEvaluation;
 class MaskEditor;
 class StillLabel;
@@ -74,20 +75,21 @@ private:
     QPushButton* m_export;
 };
 
-/// The current mask: its name, its cuts and savings, its effect on the model, cutting by a metric, and export. The name
+/// The current mask: its name, its cuts and savings, its effect on the model, cutting by a metric, compensation, and
+/// export. The name
 /// and the export stay in sight; the rest scrolls. Rows keep their places whatever they say.
 class MaskPanel : public QWidget {
     Q_OBJECT
 
 public:
-    MaskPanel(Document* document, LiveEvaluation* live, QWidget* parent = nullptr);
+    MaskPanel(Document* document, JobRunner* jobs, LiveEvaluation* live, QWidget* parent = nullptr);
 
     MaskListBox* list() const { return m_list; }
     CutBox* cutBox() const { return m_cut; }
     ExportBox* exports() const { return m_exports; }
 
 private:
-    QScrollArea* scrolledRows(Document* document, LiveEvaluation* live);
+    QScrollArea* scrolledRows(Document* document, JobRunner* jobs, LiveEvaluation* live);
 
     MaskListBox* m_list;
     CutBox* m_cut;

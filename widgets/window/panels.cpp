@@ -11,6 +11,8 @@
 #include "widgets/jobs/jobs_panel.h"
 #include "widgets/jobs/messages.h"
 #include "widgets/masks/mask_panel.h"
+#include "widgets/masks/mask_search.h"
+#include "widgets/masks/search_panel.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/results/selection_inspector.h"
 
@@ -85,7 +87,7 @@ QString details(const ModelCard& card) {
     return lines.join('\n');
 }
 
-constexpr int layoutVersion = 5;
+constexpr int layoutVersion = 6;
 constexpr QSize defaultSize(1440, 900);
 
 constexpr int roomForStack = 860; ///< height for two panels one below the other
@@ -185,11 +187,12 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     , m_room(room)
     , m_card(new ModelCardPanel(document))
     , m_metrics(new MetricList(document))
-    , m_mask(new MaskPanel(document, live))
+    , m_mask(new MaskPanel(document, jobs, live))
     , m_evaluations(new EvaluationsPanel(document, live))
     , m_jobs(new JobsPanel(jobs))
     , m_log(new LogPanel)
     , m_sweep(new SweepPanel(document, new SweepRunner(document, jobs, this)))
+    , m_search(new SearchPanel(document, new MaskSearch(document, jobs, this)))
     , m_export(new ExportPanel(document, jobs, selection)) {
     QDockWidget* card = add(tr("Model"), "model", Qt::LeftDockWidgetArea, scrolling(m_card));
     m_metricsDock = add(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, scrolling(m_metrics));
@@ -197,10 +200,13 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
         add(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(document, selection));
     QDockWidget* mask = add(tr("Mask"), "mask", Qt::RightDockWidgetArea, m_mask);
     QDockWidget* sweep = add(tr("Sweep"), "sweep", Qt::RightDockWidgetArea, scrolling(m_sweep));
+    m_searchDock = add(tr("Search"), "search", Qt::RightDockWidgetArea, scrolling(m_search));
     QDockWidget* evaluations = add(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     tabifyBehind(evaluations, document, live);
     arrange(card, inspector, mask, evaluations);
     window->tabifyDockWidget(mask, sweep);
+    window->tabifyDockWidget(sweep, m_searchDock);
+    m_searchDock->hide(); // until a mask is to be found
     mask->raise();
     m_defaultLayout = window->saveState(layoutVersion);
 }
@@ -263,6 +269,10 @@ void Panels::showMetrics() {
 
 void Panels::showJobs() {
     bringForward(m_jobsDock);
+}
+
+void Panels::showSearch() {
+    bringForward(m_searchDock);
 }
 
 void Panels::showExport() {

@@ -22,6 +22,7 @@ class LiveEvaluation;
 class LogPanel;
 class MaskPanel;
 class MetricList;
+class SearchPanel;
 class Selection;
 class SweepPanel;
 
@@ -72,6 +73,7 @@ public:
     void showMetrics();
     void showJobs();
     void showExport();
+    void showSearch();
     /// Shows or hides all docks. They are hidden while the welcome page is shown.
     void setShown(bool shown);
 
@@ -96,10 +98,12 @@ private:
     JobsPanel* m_jobs;
     LogPanel* m_log;
     SweepPanel* m_sweep;
+    SearchPanel* m_search;
     ExportPanel* m_export;
     QDockWidget* m_metricsDock = nullptr;
     QDockWidget* m_jobsDock = nullptr;
     QDockWidget* m_exportDock = nullptr;
+    QDockWidget* m_searchDock = nullptr;
     QByteArray m_defaultLayout;
     QByteArray m_hiddenLayout; ///< the layout before the docks were hidden; empty while they are shown
 };

@@ -172,6 +172,8 @@ void WindowCommands::addMaskMenu() {
     menu->addActions(heads->tools());
     m_actions << heads->maskActions()->all() << heads->tools();
     menu->addSeparator();
+    addForModel(menu, tr("&Find a mask…"), {}, [this] { m_parts.panels->showSearch(); });
+    menu->addSeparator();
     addMaskComparison(menu);
     menu->addSeparator();
     addForDocument(menu, tr("Copy mask as command &line"), {}, [this] { m_parts.copier->copyMask(); });
