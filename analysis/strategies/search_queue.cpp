@@ -21,7 +21,7 @@ namespace secateur {
 namespace {
 
 constexpr double perNat = 1e6;
-constexpr double beginning = 0.2; ///< of the progress, for the first prices
+constexpr double beginningShare = 0.2; ///< of the progress, for the first prices
 
 /// The text of a walk. For an encoder without a head, with the pooled outputs of the dense model.
 VariantText searchText(const Model& model, const CalibrationText& text) {
@@ -73,7 +73,7 @@ bool SearchGrowth::isCheaper(const Candidate& one, const Candidate& other) {
 
 Progress SearchGrowth::stepReport(double target, const Progress& progress) const {
     const double share = target > 0 ? std::clamp(m_saved / target, 0.0, 1.0) : 1;
-    const double done = m_hasBegun ? beginning + (1 - beginning) * share : 0;
+    const double done = m_hasBegun ? beginningShare + (1 - beginningShare) * share : 0;
     std::string state = fmt::format("{:.1f} of {}% saved", m_saved, exactly(target));
     if (m_hasBegun)
         state += fmt::format(", {} steps, loss {} -> {}", m_steps.size(), significant(m_before, 5),
@@ -153,7 +153,7 @@ void SearchGrowth::begin(const Progress& progress) {
     const double before = roundedLoss(walk.whole(progress));
     const int layers = m_model.spec().layerCount();
     for (int layer = SearchSteps::allLayers; layer < layers; ++layer) {
-        const double done = beginning * std::max(layer, 0) / layers;
+        const double done = beginningShare * std::max(layer, 0) / layers;
         std::vector<Candidate> own = knownSteps(layer);
         if (own.empty())
             own = firstSteps(layer, walk, before, progress.part(done, done));

@@ -6,6 +6,7 @@
 #include "backends/engine/open_model.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/export/export_targets.h"
+#include "backends/export/file_bytes.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
 #include "backends/session/mask_json.h"
@@ -34,6 +35,9 @@ SweepInputs readSweep(const Model& model, const SweepSetup& setup, const Progres
     request.scored.mostTokens = setup.scoreTokens;
     SweepInputs inputs = readSweepTexts(model, request, progress);
     inputs.streamBytes = availableMemory() / 4;
+    inputs.extend = [&model](const PruneRequest& prune, PruneInputs& added) {
+        added.fileBytes = fileBytesOf(model, prune.strategy);
+    };
     for (const std::string& path : setup.tasks) {
         inputs.tasks.push_back(readAskedTask({.path = path}, progress));
         nameClasses(inputs.tasks.back(), model.card());
@@ -66,7 +70,11 @@ Services windowServices() {
         return results;
     };
     services.overwrittenFiles = overwrittenFiles;
-    services.prune = pruneOnChoice;
+    services.prune = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
+                        const PruneWatch& watch, const Progress& progress) {
+        return pruneOnChoice(model, request, choice,
+                             {.watch = watch, .fileBytes = fileBytesOf(model, request.strategy)}, progress);
+    };
     services.gradientChange = gradientChangeOnChoice;
     services.readText = readEvaluationText;
     services.readSequences = [](const Model& model, const std::string& path, std::int64_t mostTokens,

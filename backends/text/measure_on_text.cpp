@@ -105,9 +105,7 @@ std::optional<SequenceText> readCorpus(const Model& model, const StrategyRequest
 }
 
 PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const MeasureChoice& choice,
-                          const PruneWatch& watch, const Progress& progress) {
-    PruneInputs inputs;
-    inputs.watch = watch;
+                          PruneInputs inputs, const Progress& progress) {
     inputs.measure = [&](const MetricRequest& metric, const Progress& part) {
         MeasureChoice dense = choice;
         dense.mask.reset();

@@ -37,9 +37,9 @@ std::optional<SequenceText> readCorpus(const Model& model, const StrategyRequest
 
 /// prune() on a chosen text. If the choice does not limit the number of tokens, a strategy that cuts in steps reads as
 /// many as all its steps can process in five minutes, but at least 512 and at most 8,192.
-/// @param watch as PruneInputs::watch
+/// @param inputs watch and fileBytes; the others are filled in
 /// @throws as measureOnChoice(), readSequenceText() and prune()
 PruneResult pruneOnChoice(const Model& model, const PruneRequest& request, const MeasureChoice& choice,
-                          const PruneWatch& watch, const Progress& progress);
+                          PruneInputs inputs, const Progress& progress);
 
 } // namespace secateur

@@ -6,10 +6,10 @@
 #include "backends/base/runtime.h"
 #include "backends/engine/open_model.h"
 #include "backends/export/export_targets.h"
-#include "backends/text/measure_on_text.h"
-#include "backends/text/sequence_text.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
+#include "backends/text/measure_on_text.h"
+#include "backends/text/sequence_text.h"
 #endif
 
 #include "tests/support/suite.h"
@@ -57,7 +57,10 @@ Services services() {
     services.availableMemory = availableMemory;
     services.maskDigest = maskDigest;
     services.exportTargets = exportTargets();
-    services.prune = pruneOnChoice;
+    services.prune = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
+                        const PruneWatch& watch, const Progress& progress) {
+        return pruneOnChoice(model, request, choice, {.watch = watch}, progress);
+    };
     services.readSequences = [](const Model& model, const std::string& path, std::int64_t tokens,
                                 const Progress& progress) {
         SequenceRequest request;
@@ -66,7 +69,7 @@ Services services() {
         return readSequenceText(model, request, progress);
     };
     services.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
-                         std::vector<std::string>&) { return readMask(path, spec, fingerprint).record; };
+                           std::vector<std::string>&) { return readMask(path, spec, fingerprint).record; };
     services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
     return services;
 }

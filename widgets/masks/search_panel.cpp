@@ -143,9 +143,12 @@ void SearchPanel::addBudget(QFormLayout& form) {
     m_counted->addItem(tr("parameters"), static_cast<int>(BudgetOf::parameters));
     m_counted->addItem(tr("KV cache"), static_cast<int>(BudgetOf::kvBytes));
     m_counted->addItem(tr("operations"), static_cast<int>(BudgetOf::operations));
+    m_counted->addItem(tr("file size"), static_cast<int>(BudgetOf::fileBytes));
+    m_counted->addItem(tr("time"), static_cast<int>(BudgetOf::seconds));
     m_counted->setAccessibleName(tr("What is saved"));
     m_counted->setToolTip(tr("Parameters of attention and MLPs; all parameters; bytes of the KV cache per token; "
-                             "operations per token, in sequences as long as those of the calibration text"));
+                             "operations per token, in sequences as long as those of the calibration text; bytes of "
+                             "the files of an export; seconds of a forward pass"));
     form.addRow(tr("Save"), m_amount);
     form.addRow(tr("of the"), m_counted); // a row of its own, because its texts are long
     connect(m_amount, &QDoubleSpinBox::valueChanged, this, &SearchPanel::refresh);
