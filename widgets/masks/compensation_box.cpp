@@ -41,16 +41,16 @@ bool cutsAny(const PruningMask& mask) {
 /// The compensation of a mask, as far as its provenance says how it was made.
 QString presentText(const MaskRecord& record) {
     if (!record.mask.isCompensated())
-        return CompensationBox::tr("The mask has no compensation.");
+        return CompensationBox::tr("Now: none");
     const auto fit = record.provenance ? notedFit(*record.provenance) : std::nullopt;
     if (fit && fit->tokens > 0)
-        return CompensationBox::tr("Has: %1, fitted to %2")
+        return CompensationBox::tr("Now: %1, fitted to %2")
             .arg(boxText(name(fit->mode)), tokensText(fit->tokens, fit->text));
     if (fit)
-        return CompensationBox::tr("Has: %1").arg(boxText(name(fit->mode)));
+        return CompensationBox::tr("Now: %1").arg(boxText(name(fit->mode)));
     if (record.provenance && !record.provenance->strategy.empty())
-        return CompensationBox::tr("Has: that of the strategy %1").arg(boxText(record.provenance->strategy));
-    return CompensationBox::tr("Has: some, of an unknown mode");
+        return CompensationBox::tr("Now: that of the strategy %1").arg(boxText(record.provenance->strategy));
+    return CompensationBox::tr("Now: of an unknown mode");
 }
 
 /// The loss of the current mask, if its evaluation is complete.
