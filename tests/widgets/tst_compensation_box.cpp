@@ -108,7 +108,7 @@ private slots:
         bench.cut();
         const PruningMask before = bench.masks().mask();
         const int steps = bench.masks().undoStack()->index();
-        QCOMPARE(bench.present(), "The mask has no compensation.");
+        QCOMPARE(bench.present(), "Now: none");
         bench.compensate(mode.constData());
         const SequenceText text = drawnSequences(*bench.document.model());
         const FittedMask expected = fitCompensation(*bench.document.model(), before,
@@ -119,7 +119,7 @@ private slots:
         QCOMPARE(bench.masks().undoStack()->index(), steps + 1);
         QCOMPARE(bench.masks().undoStack()->undoText(), "Compensate by " + mode);
         qInfo("%s; %s", qPrintable(bench.present()), qPrintable(bench.effect()));
-        QCOMPARE(bench.present(), "Has: " + mode + ", fitted to 384 tokens of the built-in text");
+        QCOMPARE(bench.present(), "Now: " + mode + ", fitted to 384 tokens of the built-in text");
         QVERIFY(bench.effect().startsWith(QString("Squared error of %1 projections ").arg(expected.parts.size())));
         QCOMPARE(notedFit(*bench.record().provenance)->mode, compensationModeOf(mode.toStdString()));
         bench.masks().undoStack()->undo();
@@ -127,7 +127,7 @@ private slots:
         QVERIFY(bench.effect().startsWith("Fits to"));
         bench.masks().undoStack()->redo();
         QVERIFY(bench.masks().mask() == after);
-        QVERIFY(bench.present().startsWith("Has: " + mode));
+        QVERIFY(bench.present().startsWith("Now: " + mode));
     }
 
     void aMaskThatChangedMeanwhileStays() {
@@ -171,10 +171,10 @@ private slots:
         QVERIFY(!compensationOf(bench.masks().mask().layer(0)).outputWeight);
         QVERIFY(compensationOf(bench.masks().mask().layer(0)).downWeight);
         QVERIFY(bench.masks().mask().layer(1) == fitted.layer(1));
-        QCOMPARE(bench.present(), "Has: some, of an unknown mode");
+        QCOMPARE(bench.present(), "Now: of an unknown mode");
         bench.masks().undoStack()->undo();
         QVERIFY(bench.masks().mask() == fitted);
-        QVERIFY(bench.present().startsWith("Has: weights"));
+        QVERIFY(bench.present().startsWith("Now: weights"));
     }
 
     void aCompensationIsRemoved() {

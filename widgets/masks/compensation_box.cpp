@@ -41,16 +41,16 @@ bool cutsAny(const PruningMask& mask) {
 /// The compensation of a mask, as far as its provenance says how it was made.
 QString presentText(const MaskRecord& record) {
     if (!record.mask.isCompensated())
-        return CompensationBox::tr("The mask has no compensation.");
+        return CompensationBox::tr("Now: none");
     const auto fit = record.provenance ? notedFit(*record.provenance) : std::nullopt;
     if (fit && fit->tokens > 0)
-        return CompensationBox::tr("Has: %1, fitted to %2")
+        return CompensationBox::tr("Now: %1, fitted to %2")
             .arg(boxText(name(fit->mode)), tokensText(fit->tokens, fit->text));
     if (fit)
-        return CompensationBox::tr("Has: %1").arg(boxText(name(fit->mode)));
+        return CompensationBox::tr("Now: %1").arg(boxText(name(fit->mode)));
     if (record.provenance && !record.provenance->strategy.empty())
-        return CompensationBox::tr("Has: that of the strategy %1").arg(boxText(record.provenance->strategy));
-    return CompensationBox::tr("Has: some, of an unknown mode");
+        return CompensationBox::tr("Now: that of the strategy %1").arg(boxText(record.provenance->strategy));
+    return CompensationBox::tr("Now: of an unknown mode");
 }
 
 /// The loss of the current mask, if its evaluation is complete.
@@ -72,7 +72,7 @@ CompensationBox::CompensationBox(Document* document, JobRunner* jobs, LiveEvalua
     , m_live(live)
     , m_mode(new QComboBox)
     , m_present(new StillLabel(2))
-    , m_effect(new StillLabel(3))
+    , m_effect(new StillLabel(4))
     , m_progress(new QProgressBar)
     , m_start(new QPushButton) {
     listModes();
@@ -206,6 +206,13 @@ QString CompensationBox::costText() const {
     return tr("Fits to %1, %2").arg(calibration.description(), durationText(calibration.seconds(passes)));
 }
 
+/// Whether the loss is measured on the text to which the compensation was fitted, so that it is optimistic.
+bool CompensationBox::scoresFittedText() const {
+    const auto& made = m_document->masks()->state().edited().record->provenance;
+    const auto fit = made ? notedFit(*made) : std::nullopt;
+    return fit && m_live->text() && m_live->text()->source == fit->text;
+}
+
 /// "Squared error of 60 projections 12.3 % → 8.1 %; loss 3.012 → 2.934 nats."
 QString CompensationBox::gainText() const {
     const QString error = tr("Squared error of %1 projections %2 → %3")
@@ -214,7 +221,8 @@ QString CompensationBox::gainText() const {
                                    QString::fromStdString(shownShare(m_gain->errorAfter)));
     const auto after = completeLoss(*m_live);
     if (m_lossBefore && after)
-        return tr("%1; loss %2 → %3 nats.").arg(error, lossText(*m_lossBefore), lossText(*after));
+        return (scoresFittedText() ? tr("%1; loss %2 → %3 nats, on the fitted text.") : tr("%1; loss %2 → %3 nats."))
+            .arg(error, lossText(*m_lossBefore), lossText(*after));
     const bool isComing =
         m_live->state() == LiveEvaluation::State::waiting || m_live->state() == LiveEvaluation::State::running;
     return m_lossBefore && isComing ? tr("%1; loss %2 → … nats.").arg(error, lossText(*m_lossBefore)) : error + '.';

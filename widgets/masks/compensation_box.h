@@ -53,6 +53,7 @@ private:
     void take(quint64 job, const FittedMask& fit);
     void end(quint64 job);
     QString costText() const;
+    bool scoresFittedText() const;
     QString gainText() const;
 
     Document* m_document;

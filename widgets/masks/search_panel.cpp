@@ -220,8 +220,8 @@ StillLabel* SearchPanel::addFigure(QGridLayout& grid, const QString& name, const
 QStackedWidget* SearchPanel::buttons() {
     auto* pages = new QStackedWidget;
     pages->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-    m_start = new QPushButton(tr("&Find a mask"));
-    m_keep = new QPushButton(tr("Stop and &keep"));
+    m_start = new QPushButton(tr("F&ind a mask"));
+    m_keep = new QPushButton(tr("Stop an&d keep"));
     m_keep->setToolTip(tr("Ends the search after the step that it is making, and keeps the mask so far"));
     m_cancel = new QPushButton(tr("Ca&ncel"));
     m_cancel->setToolTip(tr("Ends the search and leaves the mask as it is"));
