@@ -10,7 +10,7 @@
 #include "app/cli/search_logs.h"
 #include "backends/base/atomic_file.h"
 #include "backends/engine/memory_check.h"
-#include "backends/export/file_bytes.h"
+#include "backends/export/export_targets.h"
 #include "backends/json/mask_result_json.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"

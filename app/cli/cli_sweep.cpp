@@ -12,7 +12,7 @@
 #include "app/cli/sweep_output.h"
 #include "app/cli/sweep_session.h"
 #include "backends/base/runtime.h"
-#include "backends/export/file_bytes.h"
+#include "backends/export/export_targets.h"
 #include "backends/text/sweep_texts.h"
 #include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"

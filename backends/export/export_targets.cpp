@@ -175,6 +175,29 @@ ExportSize exportSize(const Model& source, const ExportTarget& target, const Exp
     });
 }
 
+namespace {
+
+/// The layout that a budget in bytes counts.
+const ExportTarget& layoutFor(const Model& model, const StrategyRequest& strategy) {
+    const bool isGguf = model.card().format == "gguf";
+    std::string layout = strategy.option("for");
+    if (layout.empty() || layout == "none")
+        layout = isGguf ? "deci" : "per_layer";
+    const bool isOfGguf = layout == "deci" || layout == "openelm" || (layout == "native" && isGguf);
+    return chosenTarget(targets, isOfGguf ? "gguf" : "structural", layout, PruningMask(model.spec()), model.spec(),
+                        model.card().format);
+}
+
+} // namespace
+
+std::function<double(const PruningMask&)> fileBytesOf(const Model& model, const StrategyRequest& strategy) {
+    return [&model, strategy](const PruningMask& mask) {
+        ExportRequest request;
+        request.record.mask = mask;
+        return static_cast<double>(exportSize(model, layoutFor(model, strategy), request).fileBytes);
+    };
+}
+
 ExportResult exportModel(const Model& source, const ExportTarget& target, const ExportRequest& request,
                          const Progress& progress, std::span<const ExportTarget> table) {
     return withPrepared(source, target, request, table,

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "analysis/export/export_target.h"
+#include "analysis/strategies/strategy.h"
 
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -18,6 +20,11 @@ const ExportTarget& exportTarget(std::string_view id, std::span<const ExportTarg
 /// @throws Error as checkExport() does; UsageError if the target cannot write the type of the request
 ExportSize exportSize(const Model& source, const ExportTarget& target, const ExportRequest& request,
                       std::span<const ExportTarget> table = exportTargets());
+
+/// The bytes of the weight files of an export under a mask, at the source's types, for budgets in bytes. The layout is
+/// that of the strategy's option `for`; without one, that of the source's format whose layers may differ. The function
+/// throws as exportSize(). The model must outlive it.
+std::function<double(const PruningMask& mask)> fileBytesOf(const Model& model, const StrategyRequest& strategy);
 
 /// Exports a model under a mask as the target says, with the mask and a model card next to the checkpoint. Writes all
 /// files or none: they are written under temporary names, reopened, compared with the masked model and renamed.

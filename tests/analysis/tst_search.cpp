@@ -156,7 +156,7 @@ private slots:
         };
         row("llama-gqa", "native", nativeReasons);
         row("llama-gqa", "per_layer", perLayerReasons);
-        row("gqa-f32", "decilm", deciLmReasons);
+        row("mha-f32", "decilm", deciLmReasons);
         row("llama-gqa", "deci", ggufDeciReasons);
     }
     void layoutsCanHoldTheMask() {

@@ -14,6 +14,7 @@
 #include "tests/support/files.h"
 #include "tests/support/fixture.h"
 #include "tests/support/gguf_bytes.h"
+#include "tests/support/rounding_noise.h"
 #include "tests/support/suite.h"
 #endif
 
@@ -253,8 +254,10 @@ private slots:
         const auto model = fixture(folder, file);
         const Scratch scratch;
         double worst = 0;
+        double limit = 1e-5; // lower than the limit of the product's own check, because these models are small
         for (const unsigned seed : {1U, 2U}) {
             const PruningMask mask = maskOf(*model, seed == 1 ? 0.7 : 0.3, seed);
+            limit = test::roundingLimit(*model, mask, limit);
             const bool isGguf = model->card().format == "gguf";
             const std::string target = scratch.path(QString("%1%2").arg(seed).arg(isGguf ? ".gguf" : "")).toStdString();
             const ExportResult result = exportMasked(*model, {recordOf(mask), target});
@@ -271,8 +274,8 @@ private slots:
             QCOMPARE(std::ranges::count_if(result.warnings, widened), changes.widened);
             QVERIFY(changes.widened == 0 || folder == "gqa-q4_1-gguf");
         }
-        qInfo("worst difference %.1e of the largest logit", worst);
-        QVERIFY(worst <= 1e-5); // lower than the limit of the product's own check, because these models are small
+        qInfo("worst difference %.1e of the largest logit, at most %.1e is rounding", worst, limit);
+        QVERIFY(worst <= limit);
     }
 
     void maskAndCardLieBesideIt() {

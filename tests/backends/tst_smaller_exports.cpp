@@ -7,7 +7,6 @@
 #include "analysis/masks/price.h"
 #include "backends/base/mapped_file.h"
 #include "backends/export/export_targets.h"
-#include "backends/export/file_bytes.h"
 #include "backends/formats/gguf.h"
 #include "tests/support/drawn_masks.h"
 #include "tests/support/files.h"
@@ -335,7 +334,7 @@ private slots:
     }
 
     void budgetsInBytesCountTheExport() {
-        const auto model = fixture("gqa-f32");
+        const auto model = fixture("mha-f32");
         PruningMask mask(model->spec());
         cutUnits(mask, model->spec(), CutUnit::neuron, 0, std::array{0, 1, 2});
         for (const auto& [layout, id] : {std::pair("per_layer", "per_layer"), std::pair("none", "per_layer"),

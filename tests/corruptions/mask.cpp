@@ -87,8 +87,8 @@ void addLinks(Table& table) {
                "compensation: sha256: expected 64 lower-case hexadecimal digits");
     table.more("a sum in capitals", link("a", QByteArray(64, 'A'), "bias"),
                "compensation: sha256: expected 64 lower-case hexadecimal digits");
-    table.more("an unknown mode", link("a", sum, "weights"),
-               "compensation: mode: expected one of bias, scale, both, found \"weights\"");
+    table.more("an unknown mode", link("a", sum, "exact"),
+               "compensation: mode: expected one of bias, scale, both, weights, found \"exact\"");
     table.more("an unknown field of the compensation", R"("compensation":{"path":"a"})",
                "compensation: path: is an unknown field; the fields are file, sha256, mode");
     table.more("two compensations", link("a", sum, "bias") + R"(,"bias_compensation":{})",
