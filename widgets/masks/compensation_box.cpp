@@ -79,11 +79,15 @@ CompensationBox::CompensationBox(Document* document, JobRunner* jobs, LiveEvalua
     build();
     connectJobs(jobs);
     connect(m_mode, &QComboBox::activated, this, [this] {
+        m_isWanted = true;
         m_gain.reset(); // the cost of the chosen mode takes its place
         changed();
     });
     connect(m_start, &QPushButton::clicked, this, &CompensationBox::startOrCancel);
-    connect(document, &Document::opened, this, &CompensationBox::changed);
+    connect(document, &Document::opened, this, [this] {
+        m_isWanted = false;
+        changed();
+    });
     connect(document, &Document::modelLocated, this, &CompensationBox::changed);
     connect(document->masks(), &MaskEditor::maskChanged, this, &CompensationBox::changed);
     connect(document->calibration(), &Calibration::changed, this, &CompensationBox::changed);
@@ -153,9 +157,11 @@ CompensationMode CompensationBox::mode() const {
     return static_cast<CompensationMode>(m_mode->currentData().toInt());
 }
 
-/// Follows the mask, the mode or the text. The text is read only once a mask is there to compensate.
+/// Follows the mask, the mode or the text. Opening a session reads nothing: the text is read once the user edits a mask
+/// or turns to this box.
 void CompensationBox::changed() {
-    if (isVisible() && m_document->isOpen() && cutsAny(m_document->masks()->mask()))
+    m_isWanted = m_isWanted || m_document->masks()->undoStack()->index() > 0;
+    if (m_isWanted && isVisible() && m_document->isOpen() && cutsAny(m_document->masks()->mask()))
         m_document->calibration()->prepare();
     if (m_gain && m_gain->mask != m_document->masks()->mask())
         m_gain.reset();
@@ -184,8 +190,9 @@ bool CompensationBox::canStart() const {
     const PruningMask& mask = m_document->masks()->mask();
     if (!m_document->model())
         return false;
-    return mode() == CompensationMode::none ? mask.isCompensated()
-                                            : cutsAny(mask) && m_document->calibration()->known();
+    if (mode() == CompensationMode::none)
+        return mask.isCompensated();
+    return cutsAny(mask) && (m_document->calibration()->known() || !m_isWanted);
 }
 
 QString CompensationBox::costText() const {
@@ -199,6 +206,8 @@ QString CompensationBox::costText() const {
         return mask.isCompensated() ? tr("Restores the model's own weights in what is kept.") : QString();
     if (!cutsAny(mask))
         return tr("Nothing is cut, so there is nothing to compensate for.");
+    if (!m_isWanted && !calibration.known())
+        return tr("Compensate states the cost first.");
     if (!calibration.known())
         return calibration.problem().isEmpty() ? tr("Reading the calibration text…") : calibration.problem();
     const double passes =
@@ -233,6 +242,10 @@ void CompensationBox::startOrCancel() {
         return m_jobs->cancel(m_job);
     if (mode() == CompensationMode::none)
         return m_document->maskJobs()->removeCompensation();
+    if (!m_document->calibration()->known()) {
+        m_isWanted = true;
+        return changed();
+    }
     m_before = m_document->masks()->mask();
     m_lossBefore.reset();
     keepLossBefore();

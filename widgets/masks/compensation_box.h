@@ -64,6 +64,7 @@ private:
     StillLabel* m_effect; ///< the cost; while it runs the progress; then the gain
     QProgressBar* m_progress;
     QPushButton* m_start;
+    bool m_isWanted = false; ///< whether the user edited a mask or used this box since a model or session was opened
     JobRunner::Id m_job = 0; ///< that fits; 0 = none
     PruningMask m_before;    ///< the mask that is fitted, or was fitted last
     std::optional<double> m_lossBefore;

@@ -198,6 +198,7 @@ QWidget* SearchPanel::figures() {
     grid->setColumnStretch(1, 1);
     m_saved = addFigure(*grid, tr("saved"), tr("Saved by the search"));
     m_loss = addFigure(*grid, tr("loss"), tr("Loss on the held-out text"));
+    m_rise = addFigure(*grid, tr("rise"), tr("Rise of the loss"));
     m_steps = addFigure(*grid, tr("steps"), tr("Steps of the search"));
     m_left = addFigure(*grid, tr("time left"), tr("Time left for the search"));
     m_loss->setToolTip(
@@ -310,7 +311,7 @@ bool SearchPanel::canStart() const {
 QString SearchPanel::outcomeText() const {
     switch (m_search->outcome()) {
     case Outcome::running:
-        return m_search->step() ? tr("The views show the mask so far.") : tr("Measures the first steps…");
+        return m_search->step() ? tr("Preview: the mask so far.") : tr("Measures the first steps…");
     case Outcome::stopping:
         return tr("Stops after this step…");
     case Outcome::done:
@@ -342,10 +343,8 @@ void SearchPanel::showFigures() {
     const auto& step = m_search->step();
     const QString none = QStringLiteral("–");
     m_saved->setText(step ? tr("%1 of %2 %").arg(figureText(step->saved), figureText(step->target)) : none);
-    m_loss->setText(step ? tr("%1 → %2 (%3)")
-                               .arg(figureText(step->before, 4), figureText(step->loss, 4),
-                                    QString::fromStdString(shownChange(step->loss - step->before)))
-                         : none);
+    m_loss->setText(step ? tr("%1 → %2").arg(figureText(step->before, 4), figureText(step->loss, 4)) : none);
+    m_rise->setText(step ? QString::fromStdString(shownChange(step->loss - step->before)) : none);
     m_steps->setText(step ? QString::number(step->steps) : none);
     m_left->setText(m_search->isRunning() && m_search->secondsLeft() >= 0 ? durationText(m_search->secondsLeft())
                                                                           : none);

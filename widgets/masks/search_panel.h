@@ -67,6 +67,7 @@ private:
     StillLabel* m_state;
     StillLabel* m_saved;
     StillLabel* m_loss;
+    StillLabel* m_rise;
     StillLabel* m_steps;
     StillLabel* m_left;
     QProgressBar* m_progress;

@@ -200,13 +200,15 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
         add(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(document, selection));
     QDockWidget* mask = add(tr("Mask"), "mask", Qt::RightDockWidgetArea, m_mask);
     QDockWidget* sweep = add(tr("Sweep"), "sweep", Qt::RightDockWidgetArea, scrolling(m_sweep));
-    m_searchDock = add(tr("Search"), "search", Qt::RightDockWidgetArea, scrolling(m_search));
+    m_searchDock = add(tr("Search"), "search", Qt::LeftDockWidgetArea, scrolling(m_search));
     QDockWidget* evaluations = add(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     tabifyBehind(evaluations, document, live);
     arrange(card, inspector, mask, evaluations);
     window->tabifyDockWidget(mask, sweep);
-    window->tabifyDockWidget(sweep, m_searchDock);
-    m_searchDock->hide(); // until a mask is to be found
+    // Beside the panel Mask, which shows what the mask so far saves. Hidden until a mask is to be found.
+    window->tabifyDockWidget(m_metricsDock, m_searchDock);
+    m_searchDock->hide();
+    m_metricsDock->raise();
     mask->raise();
     m_defaultLayout = window->saveState(layoutVersion);
 }
