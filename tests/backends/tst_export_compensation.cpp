@@ -123,8 +123,8 @@ private slots:
             } else {
                 const ExportResult result = exported(*model, record, target);
                 const double limit = test::roundingLimit(*model, record.mask, tolerance);
-                qInfo("%s: difference %.1e of the largest logit, at most %.1e is rounding", biases ? "biases" : "scales",
-                      result.verified.relative(), limit);
+                qInfo("%s: difference %.1e of the largest logit, at most %.1e is rounding",
+                      biases ? "biases" : "scales", result.verified.relative(), limit);
                 QVERIFY(result.verified.relative() <= limit);
             }
         }
@@ -232,8 +232,8 @@ private slots:
         const MaskRecord record = biasesInOneLayer(llama->spec());
         const ExportResult folder = exported(*llama, record, scratch.path("out"));
         QCOMPARE(namesIn(scratch.path("out")),
-                 (QStringList{"README.md", "config.json", "expected.json", "model.mask.compensation",
-                              "model.mask.json", "model.safetensors"}));
+                 (QStringList{"README.md", "config.json", "expected.json", "model.mask.compensation", "model.mask.json",
+                              "model.safetensors"}));
         QCOMPARE(folder.files.size(), std::size_t(6));
         const auto maskOf = [&](const QString& path) {
             return readMask(scratch.path(path).toStdString(), llama->spec(), "").record.mask;

@@ -188,7 +188,10 @@ void TestLiveEvaluation::anotherEditGivesUpTheLast() {
     QVERIFY(bench.evaluated.count() <= 2);
     const auto mask = bench.evaluated.last().first().value<PruningMask>();
     QVERIFY(mask == bench.document.masks()->mask());
-    QCOMPARE(bench.live.shown()->run.lossNats, bench.full(mask).run.lossNats);
+    // Without AVX-512, sums are rounded differently in batches of other sizes.
+    const double apart = std::abs(bench.live.shown()->run.lossNats - bench.full(mask).run.lossNats);
+    qInfo("nats apart: %.1e", apart);
+    QVERIFY(apart <= 1e-7);
 }
 
 void TestLiveEvaluation::whatWasStoppedIsKeptAndGoesOn() {
