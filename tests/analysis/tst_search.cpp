@@ -204,7 +204,7 @@ private slots:
         PruneInputs inputs = inputsOf(c);
         inputs.watch.made = [&](const PruneStep& step) { masks.push_back(step.mask); };
         inputs.watch.isEnough = [&] { return masks.size() == 2; };
-        for (const char* budget : {"layers:90%", "90%"}) { // in steps of a few neurons
+        for (const char* budget : {"layers:50%", "50%"}) { // in steps of a few neurons
             masks.clear();
             const PruneResult result =
                 prune(*c.model, requestOf("search:units=neurons:step=0.1:restore=none", budget), inputs, {});
