@@ -59,8 +59,12 @@ double strategyPasses(const ModelSpec& spec, const SweepRequest& request, const 
     for (const PlannedPoint& point : plan.left) {
         if (point.isChosen)
             continue;
-        const PruneRequest prune{request.series[point.series].strategy, point.key.budget, request.protect,
-                                 point.key.seed.value_or(request.seed), request.base,     request.positions};
+        const PruneRequest prune{request.series[point.series].strategy,
+                                 point.key.budget,
+                                 request.protect,
+                                 point.key.seed.value_or(request.seed),
+                                 request.base,
+                                 request.positions};
         const bool isAlone = prune.strategy.info->measuresEachBudget;
         double& most =
             ofPaths[{point.series, point.key.repetition, isAlone ? budgetText(point.key.budget) : std::string()}];

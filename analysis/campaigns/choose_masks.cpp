@@ -46,8 +46,8 @@ public:
             try {
                 run(missing(metric), progress);
             } catch (const Error&) {
-                m_measuresAlone =
-                    true; // one of the metrics does not suit the model; the others are not to fail with it
+                // One of the metrics does not suit the model. The others are not to fail with it.
+                m_measuresAlone = true;
             }
         }
         if (!find(metric))
@@ -170,7 +170,7 @@ public:
         const auto count = static_cast<double>(m_points.size() + 1);
         try {
             const Progress part = progress.part(0, 1 / count).named(m_state.strategyOf(*m_points.front()));
-            m_context.emplace(contextOf(m_state.model, m_request, m_inputs));
+            m_context.emplace(contextOf(m_state.model, m_request, m_inputs, part));
             m_context->checksBudget = false;
             m_path = m_request.strategy.info->begin(*m_context, part);
         } catch (const Error& error) {
@@ -198,7 +198,7 @@ private:
     }
 
     void spendOn(const Planned& points, const Progress& progress) {
-        const Savings savings = savingsOf(m_state.model, m_context->base, m_request.positions, m_inputs);
+        const Savings& savings = *m_context->savings;
         std::optional<Budget> reached;
         const auto spendMost = [&] {
             try {
@@ -213,14 +213,12 @@ private:
         if (result.metric)
             m_state.addWarnings(result.metric->warnings);
         const double seconds = secondsSoFar() - m_elsewhere;
-        for (const PlannedPoint* point : points) {
-            const Planned one{point};
+        for (const PlannedPoint* point : points)
             try {
-                store(one, result, reached, seconds, progress);
+                store(*point, result, reached, seconds, progress);
             } catch (const Error& error) {
-                fail(one, error);
+                fail({point}, error);
             }
-        }
     }
 
     /// The result's mask with the compensation of a point.
@@ -231,40 +229,35 @@ private:
         return fitCompensation(m_state.model, result.mask, mode, text, progress);
     }
 
-    void store(const Planned& points, const PruneResult& result, const std::optional<Budget>& reached, double seconds,
-               const Progress& progress) {
-        SweepNews news;
-        std::vector<SweepState::NamedPoint> named;
+    /// Stores a point with its compensation. @param seconds that the strategy took for the mask
+    void store(const PlannedPoint& planned, const PruneResult& result, const std::optional<Budget>& reached,
+               double seconds, const Progress& progress) {
+        const PointKey& key = planned.key;
+        const double before = secondsSoFar();
+        const FittedMask fitted = compensated(key, result, progress);
         const ModelCard& card = m_state.model.card();
-        const PriceList prices(card, PriceTerms{.positions = m_request.positions});
-        for (const PlannedPoint* planned : points) {
-            const PointKey& key = planned->key;
-            const double before = secondsSoFar();
-            const FittedMask fitted = compensated(key, result, progress);
-            const double fitSeconds = secondsSoFar() - before;
-            MaskRecord record{fitted.mask,
-                              card.name,
-                              m_state.model.fingerprint(),
-                              {},
-                              provenance(key, reached.value_or(key.budget), result)};
-            const MeasuredData& data = m_state.inputs.calibration.data;
-            if (!fitted.parts.empty())
-                noteFit(*record.provenance,
-                        {compensationModeOf(key.compensation), data.source, data.allTokens, data.sequenceLength},
-                        fitted.parts);
-            const Price price = prices.price(record.mask);
-            CurvePoint point{.key = key, .reached = reached, .mask = m_state.inputs.maskDigest(record.mask)};
-            point.removed = removedUnits(price);
-            point.parameters = price.parameters.left;
-            point.kvBytesPerToken = price.kvBytesPerToken.left;
-            point.operationsPerToken = price.operationsPerToken.left;
-            point.choosingSeconds = seconds + fitSeconds;
-            const std::string& strategy = m_state.strategyOf(*planned);
-            if (m_state.remember(point.mask, record.mask))
-                news.masks.push_back({nameOf(strategy, key), point.mask, std::move(record)});
-            named.emplace_back(strategy, std::move(point));
-        }
-        m_state.store(named, std::move(news));
+        MaskRecord record{fitted.mask,
+                          card.name,
+                          m_state.model.fingerprint(),
+                          {},
+                          provenance(key, reached.value_or(key.budget), result)};
+        const MeasuredData& data = m_state.inputs.calibration.data;
+        if (!fitted.parts.empty())
+            noteFit(*record.provenance,
+                    {compensationModeOf(key.compensation), data.source, data.allTokens, data.sequenceLength},
+                    fitted.parts);
+        const Price price = PriceList(card, PriceTerms{.positions = m_request.positions}).price(record.mask);
+        CurvePoint point{.key = key, .reached = reached, .mask = m_state.inputs.maskDigest(record.mask)};
+        point.removed = removedUnits(price);
+        point.parameters = price.parameters.left;
+        point.kvBytesPerToken = price.kvBytesPerToken.left;
+        point.operationsPerToken = price.operationsPerToken.left;
+        point.choosingSeconds = seconds + secondsSoFar() - before;
+        const std::string& strategy = m_state.strategyOf(planned);
+        SweepNews news;
+        if (m_state.remember(point.mask, record.mask))
+            news.masks.push_back({nameOf(strategy, key), point.mask, std::move(record)});
+        m_state.store({{strategy, std::move(point)}}, std::move(news));
     }
 
     MaskProvenance provenance(const PointKey& key, const Budget& budget, const PruneResult& result) const {

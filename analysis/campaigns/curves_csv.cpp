@@ -73,8 +73,8 @@ std::string pointRow(const std::string& strategy, const CurvePoint& point, const
         cells.push_back(numberCell(value));
     for (const auto& [task, id] : metrics) {
         const PointMetric* metric = point.metric(task, id);
-        for (const double PointMetric::*value :
-             {&PointMetric::value, &PointMetric::standardError, &PointMetric::delta, &PointMetric::deltaStandardError})
+        for (const double PointMetric::*value : {&PointMetric::value, &PointMetric::standardError, &PointMetric::delta,
+                                                 &PointMetric::deltaStandardError})
             cells.push_back(metric ? numberCell(metric->*value) : "");
     }
     cells.push_back(point.error);

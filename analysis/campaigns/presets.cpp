@@ -20,8 +20,7 @@ namespace {
 
 constexpr std::array presets{
     SweepPreset{.id = "gate_norm",
-                .summary =
-                    "Attention sublayers by gate-norm, by importance and at random, and blocks (figure 4, table 1)",
+                .summary = "Attention sublayers by gate-norm, by importance and at random, and blocks (figure 4, table 1)",
                 .source = "Gate-Norm paper",
                 .quick = {"attention_importance,gate_norm,block_influence @ 1,4,7,10,13;"
                           "3 x random_attention @ 1,4,7,10,13"},
@@ -31,8 +30,7 @@ constexpr std::array presets{
                 .scale = PresetScale::ifNeeded,
                 .paperLayers = 40},
     SweepPreset{.id = "greedy_gnorm",
-                .summary =
-                    "Heads by gradient norm and by attention entropy from both ends, and at random (figures 3, 4)",
+                .summary = "Heads by gradient norm and by attention entropy from both ends, and at random (figures 3, 4)",
                 .source = "Greedy-Gnorm paper",
                 .quick = {"gnorm_greedy:per_step=HEADS/24,gnorm_inverse:per_step=HEADS/24 @ 12 levels;"
                           "entropy,entropy_inverse @ 12 levels; 3 x random_head @ 12 levels",
@@ -48,18 +46,16 @@ constexpr std::array presets{
                 .scale = PresetScale::always,
                 .paperLayers = 32},
     SweepPreset{.id = "amp_coherence",
-                .summary =
-                    "Heads and neurons by activations in the standard, the reversed and a random order, the last "
-                    "five times (table 2)",
+                .summary = "Heads and neurons by activations in the standard, the reversed and a random order, the last "
+                           "five times (table 2)",
                 .source = "AMP paper",
                 .quick = {"amp,amp:order=reversed @ 3,7,10; 5 x amp:order=random @ 3,7,10"},
                 .paper = {"amp,amp:order=reversed @ 3,7,10; 5 x amp:order=random @ 3,7,10"},
                 .scale = PresetScale::always,
                 .paperLayers = 32},
     SweepPreset{.id = "bos",
-                .summary =
-                    "Heads and blocks by BOS sink scores, and their baselines; the first and the last layer stay "
-                    "(tables 1, 2, figure 7)",
+                .summary = "Heads and blocks by BOS sink scores, and their baselines; the first and the last layer stay "
+                           "(tables 1, 2, figure 7)",
                 .source = "BOS-sink paper",
                 .quick = {"sink_head,mag_sp:components=heads,wanda_sp:components=heads @ 12.5%,25%,37.5%;"
                           "bottom_up,top_down,block_influence,sink_block @ 12.5%,25%",

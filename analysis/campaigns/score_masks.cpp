@@ -66,7 +66,8 @@ public:
             setLoss(dense, denseText(progress.part(0, 1 / parts).named("dense model")));
         for (std::size_t i = 0; needed.tasks && i < m_state.inputs.tasks.size(); ++i) {
             const auto done = static_cast<double>(i + 1);
-            const TaskRun& run = denseTask(i, progress.part(done / parts, (done + 1) / parts).named("dense model"));
+            const TaskRun& run =
+                denseTask(i, progress.part(done / parts, (done + 1) / parts).named("dense model"));
             setTask(dense, m_state.inputs.tasks[i].task.name, run, nullptr);
         }
         dense.scoringSeconds = std::isnan(dense.scoringSeconds) ? secondsAfter(begin) : dense.scoringSeconds;
@@ -219,8 +220,9 @@ private:
             if (!std::isnan(found.*number))
                 point.*number = found.*number;
         for (const PointMetric& metric : found.tasks) {
-            std::erase_if(point.tasks,
-                          [&](const PointMetric& other) { return other.task == metric.task && other.id == metric.id; });
+            std::erase_if(point.tasks, [&](const PointMetric& other) {
+                return other.task == metric.task && other.id == metric.id;
+            });
             point.tasks.push_back(metric);
         }
     }

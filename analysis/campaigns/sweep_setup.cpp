@@ -38,10 +38,14 @@ SweepRequest requestOf(const SweepSetup& setup, const std::string& protect) {
 }
 
 std::map<std::string, std::string> viewOf(const SweepSetup& setup) {
-    return {{"sweep.strategies", join(setup.strategies, "\n")},       {"sweep.budgets", setup.budgets},
-            {"sweep.repetitions", std::to_string(setup.repetitions)}, {"sweep.text", setup.text},
-            {"sweep.tokens", std::to_string(setup.tokens)},           {"sweep.score", setup.score},
-            {"sweep.scoretokens", std::to_string(setup.scoreTokens)}, {"sweep.tasks", join(setup.tasks, "\n")},
+    return {{"sweep.strategies", join(setup.strategies, "\n")},
+            {"sweep.budgets", setup.budgets},
+            {"sweep.repetitions", std::to_string(setup.repetitions)},
+            {"sweep.text", setup.text},
+            {"sweep.tokens", std::to_string(setup.tokens)},
+            {"sweep.score", setup.score},
+            {"sweep.scoretokens", std::to_string(setup.scoreTokens)},
+            {"sweep.tasks", join(setup.tasks, "\n")},
             {"sweep.stability", std::to_string(setup.stabilityParts)}};
 }
 

@@ -47,12 +47,12 @@ double keptShare(const ModelSpec& spec, int layer, const LayerMask& mask, bool i
 
 } // namespace
 
-SublayerTimes::SublayerTimes(const Model& model, int positions, ComputeType type)
+SublayerTimes::SublayerTimes(const Model& model, int positions, ComputeType type, const Progress& progress)
     : m_model(model)
     , m_positions(positionsOf(model.spec(), positions)) {
     const auto plan = model.runner().plan(PruningMask(model.spec()), type);
     const PrefillRules rules{.lengths = {m_positions}, .bySublayer = true};
-    m_times = prefillTimes(model, {*plan}, rules).front().run.bySublayer.value();
+    m_times = prefillTimes(model, {*plan}, rules, progress).front().run.bySublayer.value();
     averageEqualLayers(model.spec(), m_times.attention);
     averageEqualLayers(model.spec(), m_times.mlp);
 }
@@ -70,11 +70,11 @@ double SublayerTimes::seconds(const PruningMask& mask) const {
 }
 
 Prefill timedPass(const Model& model, const PruningMask& mask, const PruningMask& reference, int positions,
-                  ComputeType type) {
+                  ComputeType type, const Progress& progress) {
     const auto before = model.runner().plan(reference, type);
     const auto after = model.runner().plan(mask, type);
     const PrefillRules rules{.lengths = {positionsOf(model.spec(), positions)}};
-    return prefillTimes(model, {*after, before.get()}, rules).front();
+    return prefillTimes(model, {*after, before.get()}, rules, progress).front();
 }
 
 } // namespace secateur

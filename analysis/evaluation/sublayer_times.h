@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/base/progress.h"
 #include "analysis/evaluation/prefill.h"
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/model/model.h"
@@ -13,7 +14,7 @@ class SublayerTimes {
 public:
     /// Times passes over one text. Sublayers of layers with the same shape get their mean.
     /// @param positions length of the text; at most the model's context is used @throws as prefillTimes()
-    SublayerTimes(const Model& model, int positions, ComputeType type);
+    SublayerTimes(const Model& model, int positions, ComputeType type, const Progress& progress);
 
     /// Estimated seconds of a pass.
     double seconds(const PruningMask& mask) const;
@@ -26,6 +27,6 @@ private:
 
 /// The timing of passes under a mask, alternating with passes under a reference. @throws as prefillTimes()
 Prefill timedPass(const Model& model, const PruningMask& mask, const PruningMask& reference, int positions,
-                  ComputeType type);
+                  ComputeType type, const Progress& progress);
 
 } // namespace secateur

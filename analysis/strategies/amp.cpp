@@ -30,8 +30,7 @@ AmpOrder ampOrderOf(const StrategyRequest& request) {
         return AmpOrder::reversed;
     if (value == "random")
         return AmpOrder::random;
-    throw UsageError(fmt::format("order={} must be standard, reversed or random", value),
-                     std::string(request.info->id));
+    throw UsageError(fmt::format("order={} must be standard, reversed or random", value), std::string(request.info->id));
 }
 
 bool isExactRounding(const StrategyRequest& request) {
@@ -86,7 +85,7 @@ double weightInTerm(const ModelSpec& spec, const LayerSpec& layer, AmpRounding r
 }
 
 LayerCounts ampLayerCounts(const ModelSpec& spec, const LayerSpec& layer, double ratio, CutComponents components,
-                           AmpRounding rounding) {
+                     AmpRounding rounding) {
     LayerCounts counts;
     double rest = 0; // of rho H, in neurons
     if (components.heads && layer.heads > 0) {
@@ -128,16 +127,14 @@ std::string noteOnGroups(const LayerSpec& layer, const LayerCounts& counts) {
     case HeadChoice::perGroup:
         return fmt::format("{} of {} heads are cut in each KV group", counts.heads / layer.kvHeads, inGroup);
     case HeadChoice::wholeGroups:
-        return fmt::format(
-            "{} of {} KV groups are cut as a whole, because {} groups cannot lose the same number of heads",
-            counts.heads / inGroup, layer.kvHeads, layer.kvHeads);
+        return fmt::format("{} of {} KV groups are cut as a whole, because {} groups cannot lose the same number of heads",
+                           counts.heads / inGroup, layer.kvHeads, layer.kvHeads);
     case HeadChoice::any:
         break;
     }
-    return fmt::format(
-        "{} of {} heads are cut one by one, because {} KV groups of {} can neither lose the same number of "
-        "heads nor be cut as a whole",
-        counts.heads, layer.heads, layer.kvHeads, inGroup);
+    return fmt::format("{} of {} heads are cut one by one, because {} KV groups of {} can neither lose the same number of "
+                       "heads nor be cut as a whole",
+                       counts.heads, layer.heads, layer.kvHeads, inGroup);
 }
 
 class AmpRule : public RatioRule {
@@ -189,8 +186,8 @@ void AmpRule::measure(const Progress& progress) {
     };
     const bool isBoth = m_components.heads && m_components.neurons;
     if (m_order == AmpOrder::random) {
-        m_rankedHeads =
-            rankingOf(m_context, CutUnit::head, randomValues(m_context.spec(), CutUnit::head, request.seed), false);
+        m_rankedHeads = rankingOf(m_context, CutUnit::head, randomValues(m_context.spec(), CutUnit::head, request.seed),
+                                  false);
         m_rankedNeurons =
             rankingOf(m_context, CutUnit::neuron, randomNeuronValues(m_context.spec(), request.seed), false);
         return;
@@ -274,8 +271,7 @@ std::size_t AmpRule::dipOf(int layer, std::span<const double> ratios) const {
     std::size_t longest = 0;
     for (std::size_t i = 0; i < most.size(); ++i) {
         const auto from = least.begin() + static_cast<std::ptrdiff_t>(i);
-        const auto over =
-            std::partition_point(from, least.end(), [&](const Cuts& cuts) { return !cuts.covers(most[i]); });
+        const auto over = std::partition_point(from, least.end(), [&](const Cuts& cuts) { return !cuts.covers(most[i]); });
         longest = std::max(longest, static_cast<std::size_t>(over - from));
     }
     return longest;
@@ -362,7 +358,7 @@ double ampRatio(const ModelCard& card, const Budget& budget, CutComponents compo
                          "--budget");
     const ModelSpec& spec = card.spec;
     const PriceList prices(card);
-    PruningMask without(spec); // the components
+    PruningMask without(spec);  // the components
     PruningMask noLayer(spec);
     int layers = 0; // without those that repeat an earlier layer's weights
     for (int layer = 0; layer < spec.layerCount(); ++layer) {

@@ -194,7 +194,8 @@ double Savings::kept(const PruningMask& mask, BudgetOf of) const {
     const auto& measured = of == BudgetOf::seconds ? m_measured.seconds : m_measured.fileBytes;
     if (!measured)
         throw Error(fmt::format("The {} are not known here", amountOf(of).name));
-    return measured(mask);
+    const bool isNothingLeft = of == BudgetOf::fileBytes && m_prices.price(mask).layerParameters.left == 0;
+    return isNothingLeft ? 0 : measured(mask); // no layout holds a model without layers
 }
 
 double Savings::percentage(const PruningMask& mask, BudgetOf of) const {
@@ -209,12 +210,13 @@ double Savings::left(const PruningMask& mask, BudgetOf of) const {
     return kept(mask, of);
 }
 
-Savings savingsOf(const Model& model, const PruningMask& base, int positions, const PruneInputs& inputs) {
+Savings savingsOf(const Model& model, const PruningMask& base, int positions, const PruneInputs& inputs,
+                  const Progress& progress) {
     MeasuredAmounts measured{.fileBytes = inputs.fileBytes};
-    measured.seconds = [&model, positions, type = inputs.text ? inputs.text->type : ComputeType::automatic,
+    measured.seconds = [&model, positions, progress, type = inputs.text ? inputs.text->type : ComputeType::automatic,
                         times = std::make_shared<std::optional<SublayerTimes>>()](const PruningMask& mask) {
         if (!*times)
-            times->emplace(model, positions, type);
+            times->emplace(model, positions, type, progress);
         return (*times)->seconds(mask);
     };
     return {model.card(), base, positions, std::move(measured)};
@@ -231,7 +233,7 @@ PruneResult spend(PrunePath& path, const Budget& budget, const Savings& savings,
         refuseShare(budget, savings.percentage(*all, budget.of));
     if (std::optional<PruneResult> own = path.spendShare(budget, savings, progress)) {
         if (const double saved = savings.percentage(own->mask, budget.of);
-            saved < budget.amount - slack && !own->isStopped)
+            saved < budget.amount - slack && !own->stoppedAt)
             refuseShare(budget, saved);
         return *std::move(own);
     }

@@ -51,8 +51,9 @@ private:
 };
 
 /// The savings that a request's budget counts. Sublayers are timed when a budget in seconds first needs their times.
-/// The model and the inputs must outlive the result.
-Savings savingsOf(const Model& model, const PruningMask& base, int positions, const PruneInputs& inputs);
+/// The model must outlive the result.
+Savings savingsOf(const Model& model, const PruningMask& base, int positions, const PruneInputs& inputs,
+                  const Progress& progress);
 
 /// The result of a strategy for a budget. With a budget of BudgetOf::own, PrunePath::spend(). With the others, the
 /// result after the smallest number of steps that saves at least as much.

@@ -142,7 +142,7 @@ void keepFirst(std::vector<OrderedCut>& candidates, std::size_t count, bool high
 }
 
 std::vector<OrderedCut> lowestPerLayer(const ModelSpec& spec, const Candidates& candidates, const CutOrder& order,
-                                       const PruningMask& base) {
+                                      const PruningMask& base) {
     std::vector<OrderedCut> chosen;
     for (int layer = 0; layer < spec.layerCount(); ++layer) {
         const auto units = static_cast<std::size_t>(candidates.units(layer));

@@ -39,7 +39,7 @@ struct HarpOptions {
     HarpPosition position = HarpPosition::top;
     std::optional<MetricRequest> metric; ///< set with HarpPosition::byMetric
     HarpAlpha alpha = HarpAlpha::search;
-    std::vector<double> values;         ///< of HarpAlpha::list, last layer first; of HarpAlpha::fixed one for all
+    std::vector<double> values; ///< of HarpAlpha::list, last layer first; of HarpAlpha::fixed one for all
     std::optional<StrategyRequest> mlp; ///< strategy that cuts MLP neurons
     double mlpRatio = 0;
 };
@@ -97,7 +97,8 @@ std::optional<MetricRequest> positionMetric(const StrategyRequest& request, Harp
     if (name.empty())
         throw UsageError("position=by_metric needs metric=ID, a metric of layers from `list metrics`", id);
     const MetricRequest metric = parseMetricRequests(name).front();
-    if (metric.info->id != name || metric.info->scope != Scope::layer || metric.info->pruneFirst == PruneFirst::neither)
+    if (metric.info->id != name || metric.info->scope != Scope::layer ||
+        metric.info->pruneFirst == PruneFirst::neither)
         throw UsageError(fmt::format("metric={} must be a metric of layers with a pruning direction", name), id);
     return metric;
 }
@@ -146,8 +147,8 @@ std::vector<int> bypassable(const ModelSpec& spec, const PruningMask& mask, cons
 std::vector<int> rankedLayers(const PruneContext& context, const MetricRequest& metric, const CalibrationText* text,
                               const std::vector<int>& layers, const Progress& progress) {
     const ModelSpec& spec = context.spec();
-    const MetricResult result =
-        text ? measureOn(context.model, *text, metric, progress) : context.measure(metric, progress);
+    const MetricResult result = text ? measureOn(context.model, *text, metric, progress)
+                                     : context.measure(metric, progress);
     Matrix values(spec.layers.size(), 1);
     for (const int layer : layers)
         for (const int tied : context.base.tiedTo(layer))
@@ -158,9 +159,8 @@ std::vector<int> rankedLayers(const PruneContext& context, const MetricRequest& 
     const bool highestFirst = metric.info->pruneFirst == PruneFirst::high;
     const Budget all{static_cast<double>(layers.size()), false};
     std::vector<int> order;
-    for (const OrderedCut& cut :
-         lowestUnits(spec, roundedScores(values), {CutUnit::attention, highestFirst, all, false}, context.protection,
-                     context.base))
+    for (const OrderedCut& cut : lowestUnits(spec, roundedScores(values), {CutUnit::attention, highestFirst, all, false},
+                                             context.protection, context.base))
         order.push_back(cut.layer);
     return order;
 }
@@ -237,9 +237,9 @@ private:
         const std::size_t wanted =
             unitsFor(budget, layerUnits, unitCount(m_context.spec(), CutUnit::attention), m_layers.size());
         if (const std::size_t most = steps(); wanted > most)
-            throw BudgetTooLarge(
-                fmt::format("{} layers cannot be bypassed: values names {}", wanted, counted(most, "alpha")),
-                {static_cast<double>(most), false}, "Give one value for each layer, the last one first");
+            throw BudgetTooLarge(fmt::format("{} layers cannot be bypassed: values names {}", wanted,
+                                             counted(most, "alpha")),
+                                 {static_cast<double>(most), false}, "Give one value for each layer, the last one first");
         return wanted;
     }
 

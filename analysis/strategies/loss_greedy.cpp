@@ -59,8 +59,7 @@ public:
     std::optional<PruningMask> everything() const override {
         PruningMask mask = m_base;
         for (const AblationPart& part : m_parts)
-            cutUnits(mask, m_model.spec(), m_units[part.request], part.layer,
-                     std::array{static_cast<int>(part.column)});
+            cutUnits(mask, m_model.spec(), m_units[part.request], part.layer, std::array{static_cast<int>(part.column)});
         return mask;
     }
 
@@ -72,8 +71,7 @@ private:
     /// Makes steps until there are `steps` of them, or no unit is left. A step that is cancelled leaves no trace.
     void grow(std::size_t steps, const Progress& progress) {
         if (!m_hasBegun) {
-            m_history.before =
-                m_steps.loss(m_base, stepProgress(progress, 0, std::max<std::size_t>(1, steps)).part(0, 0));
+            m_history.before = m_steps.loss(m_base, stepProgress(progress, 0, std::max<std::size_t>(1, steps)).part(0, 0));
             m_hasBegun = true;
         }
         while (m_order.size() < steps && !m_isExhausted) {
@@ -90,8 +88,11 @@ private:
         const int index = static_cast<int>(step.part.column);
         m_mask.setLayer(step.part.layer, step.part.without);
         m_order.push_back({step.unit, step.part.layer, index, step.loss});
-        m_history.cuts.push_back(
-            {static_cast<int>(m_order.size()), {step.part.layer, index}, step.loss - before, step.loss, step.unit});
+        m_history.cuts.push_back({static_cast<int>(m_order.size()),
+                                  {step.part.layer, index},
+                                  step.loss - before,
+                                  step.loss,
+                                  step.unit});
     }
 
     PruneResult resultOf(std::size_t steps) const {
@@ -129,9 +130,9 @@ std::unique_ptr<PrunePath> beginLossGreedy(const PruneContext& context, const Pr
 
 double lossGreedyPasses(const ModelSpec& spec, const PruneRequest& request) {
     const std::vector<CutUnit> units = removedUnitsOf(request.strategy);
-    const std::size_t most =
-        removableParts(spec, request.base.value_or(PruningMask(spec)), units, Protection::parse(request.protect, spec))
-            .size();
+    const std::size_t most = removableParts(spec, request.base.value_or(PruningMask(spec)), units,
+                                            Protection::parse(request.protect, spec))
+                                 .size();
     const std::size_t steps = request.budget.of == BudgetOf::own
                                   ? unitsFor(request.budget, pluralOf(units), countOf(spec, units), most)
                                   : most;

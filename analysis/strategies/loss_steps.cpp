@@ -108,7 +108,8 @@ std::optional<LossStep> LossSteps::next(const PruningMask& mask, double now, con
     double each = 0;
     for (const AblationPart& part : parts)
         each += (costs.without(part) + costs.lmHead()) / static_cast<double>(parts.size());
-    const StepCosts cost = stepCosts(static_cast<double>(parts.size()), each, static_cast<double>(m_requests.size()));
+    const StepCosts cost =
+        stepCosts(static_cast<double>(parts.size()), each, static_cast<double>(m_requests.size()));
     const bool screens = m_rules.screens && cost.screened < cost.all;
     std::vector<double> losses(parts.size(), std::numeric_limits<double>::quiet_NaN());
     if (screens)

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,9 +56,9 @@ auto namingUnits(const PruneRequest& request, const Function& function) {
 }
 
 /// A sentence about the measured time of a forward pass under a mask, whose estimate the budget has used.
-std::string measuredSaving(const PruneContext& context, const PruningMask& mask) {
+std::string measuredSaving(const PruneContext& context, const PruningMask& mask, const Progress& progress) {
     const ComputeType type = context.inputs.text ? context.inputs.text->type : ComputeType::automatic;
-    const Prefill passes = timedPass(context.model, mask, context.base, context.request.positions, type);
+    const Prefill passes = timedPass(context.model, mask, context.base, context.request.positions, type, progress);
     const double before = passes.reference->timing.median();
     const double after = passes.run.timing.median();
     return fmt::format("measured: a forward pass over {} tokens takes {} instead of {} s, {:.1f}% less", passes.tokens,
@@ -86,7 +87,8 @@ MetricResult PruneContext::measure(const MetricRequest& metric, const Progress& 
                           : secateur::measure(model, std::array{metric}, progress).front();
 }
 
-PruneContext contextOf(const Model& model, const PruneRequest& request, const PruneInputs& inputs) {
+PruneContext contextOf(const Model& model, const PruneRequest& request, const PruneInputs& inputs,
+                       const Progress& progress) {
     const StrategyInfo& strategy = *request.strategy.info;
     if (request.strategy.readsText() && !inputs.text)
         throw Error("needs a calibration text", std::string(strategy.id));
@@ -96,18 +98,21 @@ PruneContext contextOf(const Model& model, const PruneRequest& request, const Pr
         const Protection own = Protection::parse(strategy.paperProtects, spec);
         protection.layers.insert(own.layers.begin(), own.layers.end());
     }
-    return {model, request, inputs, request.base.value_or(PruningMask(spec)), std::move(protection)};
+    PruningMask base = request.base.value_or(PruningMask(spec));
+    auto savings =
+        std::make_shared<const Savings>(savingsOf(model, base, request.positions, inputs, progress.part(0, 0)));
+    return {model, request, inputs, std::move(base), std::move(protection), true, std::move(savings)};
 }
 
 PruneResult prune(const Model& model, const PruneRequest& request, const PruneInputs& inputs,
                   const Progress& progress) {
-    const PruneContext context = contextOf(model, request, inputs);
+    const PruneContext context = contextOf(model, request, inputs, progress);
     PruneResult result = namingUnits(request, [&] {
         const auto path = request.strategy.info->begin(context, progress);
-        return spend(*path, request.budget, savingsOf(model, context.base, request.positions, inputs), progress);
+        return spend(*path, request.budget, *context.savings, progress);
     });
     if (request.budget.of == BudgetOf::seconds)
-        result.notes.push_back(measuredSaving(context, result.mask));
+        result.notes.push_back(measuredSaving(context, result.mask, progress.part(1, 1)));
     return result;
 }
 

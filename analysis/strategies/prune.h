@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,7 +43,8 @@ struct PruneResult {
     std::vector<OrderedCut> order = {};       ///< the cuts of a ranking strategy, first cut first
     std::vector<std::string> notes = {};      ///< sentences about choices that the strategy made, for the provenance
     std::vector<AlphaCurve> alphaCurves = {}; ///< of a strategy that searches the factors of bypasses
-    bool isStopped = false; ///< whether PruneWatch::isEnough ended the strategy before the budget was spent
+    /// The percentage that was saved when PruneWatch::isEnough ended the strategy. Empty = the budget was spent.
+    std::optional<double> stoppedAt = {};
 };
 
 /// Measures a metric on the dense model.
@@ -61,12 +63,12 @@ struct CalibrationText {
 
 /// The state of a strategy after one of its steps.
 struct PruneStep {
-    const PruningMask& mask; ///< with its compensation
-    std::size_t steps = 0;   ///< number of steps so far
-    double before = 0;       ///< loss before the first step, in nats
-    double loss = 0;         ///< loss after this step, in nats
-    double saved = 0;        ///< percentage of what the budget counts
-    double target = 0;       ///< percentage to save in the end
+    PruningMask mask;      ///< with its compensation
+    std::size_t steps = 0; ///< number of steps so far
+    double before = 0;     ///< loss before the first step, in nats
+    double loss = 0;       ///< loss after this step, in nats
+    double saved = 0;      ///< percentage of what the budget counts
+    double target = 0;     ///< percentage to save in the end
 };
 
 /// The price of a possible step, as a strategy with StrategyInfo::reportsSteps measured it.
@@ -105,6 +107,8 @@ struct PruneInputs {
     std::function<double(const PruningMask& mask)> fileBytes = {};
 };
 
+class Savings;
+
 /// The argument of StrategyInfo::begin(). It must outlive the path.
 struct PruneContext {
     const Model& model;
@@ -114,6 +118,8 @@ struct PruneContext {
     Protection protection;
     /// Whether the budget of the request is checked before anything is measured. A sweep has many budgets and does not.
     bool checksBudget = true;
+    /// What masks save beyond the base (budget.h). One for all budgets, so that sublayers are timed at most once.
+    std::shared_ptr<const Savings> savings = {};
 
     const ModelSpec& spec() const { return model.spec(); }
     /// Checks a budget in units before anything is measured. @throws BudgetTooLarge if it cannot be met with any values
@@ -121,8 +127,6 @@ struct PruneContext {
     /// Values of a metric on the dense model. @throws as measure()
     MetricResult measure(const MetricRequest& metric, const Progress& progress) const;
 };
-
-class Savings;
 
 /// Two masks whose savings are the least and the most that a mask can save. They may be equal.
 struct SavingsBounds {
@@ -159,8 +163,11 @@ public:
     virtual std::size_t longestDip() const { return 0; }
 };
 
-/// The context of a request. @throws UsageError as Protection::parse(); Error if a text is missing
-PruneContext contextOf(const Model& model, const PruneRequest& request, const PruneInputs& inputs);
+/// The context of a request. The arguments before `progress` must outlive it.
+/// @param progress can cancel the timing of sublayers
+/// @throws UsageError as Protection::parse(); Error if a text is missing
+PruneContext contextOf(const Model& model, const PruneRequest& request, const PruneInputs& inputs,
+                       const Progress& progress = {});
 
 /// Makes a mask by a strategy. The same request gives the same mask.
 /// @throws BudgetTooLarge, and UsageError as Protection::parse(), if possible before anything is measured; Error if an

@@ -16,7 +16,8 @@ RankingPath::RankingPath(const PruneContext& context, Matrix values, std::option
         findPercentages();
         m_steps = m_percentages.size();
     } else {
-        m_steps = cuttable(context.spec(), m_values, context.request.strategy.unit(), context.protection, context.base);
+        m_steps =
+            cuttable(context.spec(), m_values, context.request.strategy.unit(), context.protection, context.base);
     }
 }
 

@@ -25,7 +25,8 @@ RatioRule::RatioRule(const PruneContext& context, CutComponents components)
     for (std::size_t layer = 0; layer < m_heads.size(); ++layer) {
         if (context.spec().layers[layer].attention != AttentionKind::full)
             m_heads[layer].clear();
-        m_available.push_back({static_cast<int>(m_heads[layer].size()), static_cast<int>(m_neurons[layer].size())});
+        m_available.push_back(
+            {static_cast<int>(m_heads[layer].size()), static_cast<int>(m_neurons[layer].size())});
     }
 }
 
@@ -73,10 +74,10 @@ std::vector<LayerCounts> RatioPath::countsFor(const Budget& budget) const {
         return counts;
     const bool isWhole = hasUnits() && isPossible(countsAt(1));
     const Budget most = m_rule->budget(isWhole ? 1 : ratioAfter(steps()), budget.isPercentage);
-    throw BudgetTooLarge(fmt::format("{}{} cannot be cut: at most {}{} can", exactly(budget.amount),
-                                     budget.isPercentage ? "%" : "", exactly(most.amount),
-                                     budget.isPercentage ? "%" : ""),
-                         most, isWhole ? "" : "Other units are protected, cut already or have no value");
+    throw BudgetTooLarge(
+        fmt::format("{}{} cannot be cut: at most {}{} can", exactly(budget.amount), budget.isPercentage ? "%" : "",
+                    exactly(most.amount), budget.isPercentage ? "%" : ""),
+        most, isWhole ? "" : "Other units are protected, cut already or have no value");
 }
 
 void RatioPath::checkBudget(const PruneContext& context) const {

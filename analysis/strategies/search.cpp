@@ -58,28 +58,26 @@ bool isFirstOf(const StrategyRequest& request, std::string_view option, std::str
     return value == first;
 }
 
-/// Layouts of exports by the values of the option `for`. `native` is last and depends on the format.
-struct Layout {
-    std::string_view name;
-    ExportReasons& reasons;
-};
-constexpr std::array layouts{Layout{"per_layer", perLayerReasons}, Layout{"decilm", deciLmReasons},
-                             Layout{"deci", ggufDeciReasons}, Layout{"openelm", ggufOpenElmReasons}};
-constexpr std::string_view uniformLayout = "native";
-constexpr std::string_view anyLayout = "none";
+constexpr std::string_view anyLayout = searchLayouts[0];
+constexpr std::string_view uniformLayout = searchLayouts[1];
 
-/// What refuses masks that the layout of the option `for` cannot hold; null = nothing does.
-ExportReasons* layoutOf(const StrategyRequest& request, std::string_view format) {
-    const std::string wanted = request.option("for");
-    if (wanted == anyLayout)
-        return nullptr;
-    if (wanted == uniformLayout)
-        return format == "gguf" ? ggufNativeReasons : nativeReasons;
-    const auto* const layout = std::ranges::find(layouts, wanted, &Layout::name);
-    if (layout != layouts.end())
-        return layout->reasons;
-    throw UsageError(fmt::format("for={} must be none, native, per_layer, decilm, deci or openelm", wanted),
-                     std::string(request.info->id));
+/// What refuses masks that a layout of searchLayouts cannot hold; null = nothing does.
+ExportReasons* reasonsOf(std::string_view layout, std::string_view format) {
+    const std::array<ExportReasons*, searchLayouts.size()> reasons{
+        nullptr,         format == "gguf" ? ggufNativeReasons : nativeReasons,
+        perLayerReasons, deciLmReasons,
+        ggufDeciReasons, ggufOpenElmReasons};
+    return reasons[static_cast<std::size_t>(std::ranges::find(searchLayouts, layout) - searchLayouts.begin())];
+}
+
+/// The value of the option `for`. @throws UsageError
+std::string layoutOption(const StrategyRequest& request) {
+    const std::string layout = request.option("for");
+    if (std::ranges::find(searchLayouts, layout) == searchLayouts.end())
+        throw UsageError(fmt::format("for={} must be one of {}", layout,
+                                     join(std::vector<std::string>(searchLayouts.begin(), searchLayouts.end()), ", ")),
+                         std::string(request.info->id));
+    return layout;
 }
 
 StepRules rulesOf(const StrategyRequest& request, const Protection& protection) {
@@ -90,7 +88,7 @@ StepRules rulesOf(const StrategyRequest& request, const Protection& protection) 
     rules.share = numberOption(request, "step", 0, 1);
     rules.mu = numberOption(request, "mu", 1e-6, 1e6);
     rules.protection = protection;
-    rules.isUniform = request.option("for") == uniformLayout;
+    rules.isUniform = layoutOption(request) == uniformLayout;
     return rules;
 }
 
@@ -146,12 +144,11 @@ public:
         , m_rules(rulesOf(context.request.strategy, context.protection))
         , m_split(withLastQuarterHeldOut(*context.inputs.text))
         , m_fitted(m_split.fitted.text())
-        , m_heldOut(m_split.heldOut.text())
-        , m_savings(savingsOf(context.model, context.base, context.request.positions, context.inputs)) {
+        , m_heldOut(m_split.heldOut.text()) {
         if (!context.spec().tiedGroups().empty())
             throw Error("has layers that share their weights: they cannot be restored one by one",
                         context.model.card().path);
-        obeyLayout();
+        obeyLayout(m_rules, layoutOption(context.request.strategy));
     }
 
     std::size_t steps() const override {
@@ -171,8 +168,8 @@ public:
             throw UsageError(fmt::format("a budget of search is a percentage such as 20%, not {}", budgetText(budget)),
                              "--budget");
         PruneResult result = grown({budget.amount, true, BudgetOf::layerParameters}, progress);
-        const double saved = m_savings.percentage(result.mask, BudgetOf::layerParameters);
-        if (saved < budget.amount - slack && !result.isStopped) {
+        const double saved = m_context.savings->percentage(result.mask, BudgetOf::layerParameters);
+        if (saved < budget.amount - slack && !result.stoppedAt) {
             const double most = std::floor(saved * 100) / 100;
             throw BudgetTooLarge(
                 fmt::format("{}% of the parameters of attention and MLPs cannot be cut: at most {}% can",
@@ -197,7 +194,7 @@ private:
     SearchGrowth& growthFor(BudgetOf of) {
         std::unique_ptr<SearchGrowth>& growth = m_growths[of];
         if (!growth)
-            growth = std::make_unique<SearchGrowth>(m_context.model, m_context.base, m_savings,
+            growth = std::make_unique<SearchGrowth>(m_context.model, m_context.base, *m_context.savings,
                                                     SearchTexts{m_fitted, m_heldOut}, rulesFor(of), of,
                                                     m_context.inputs.watch);
         return *growth;
@@ -206,6 +203,8 @@ private:
     /// Single heads save nothing of a KV cache, and some layouts need KV groups of one size.
     StepRules rulesFor(BudgetOf of) const {
         StepRules rules = m_rules;
+        if (of == BudgetOf::fileBytes)
+            obeyLayout(rules, layoutOfBytes(m_context.request.strategy, m_context.model.card().format));
         const auto unequal = withUnequalGroup(m_context.spec());
         if (unequal && of == BudgetOf::kvBytes)
             replaceHeads(rules, {StepKind::groups});
@@ -214,16 +213,15 @@ private:
         return rules;
     }
 
-    /// Lets steps make only masks that the layout of the option `for` can hold.
-    void obeyLayout() {
+    /// Lets steps make only masks that a layout can hold.
+    void obeyLayout(StepRules& rules, const std::string& layout) const {
         const ModelCard& card = m_context.model.card();
-        ExportReasons* const reasons = layoutOf(m_context.request.strategy, card.format);
+        ExportReasons* const reasons = reasonsOf(layout, card.format);
         if (!reasons)
             return;
         if (const Reasons refused = reasons(m_context.base, card.spec, card.format); !refused.empty())
-            throw Error(fmt::format("for={}: {}", m_context.request.strategy.option("for"), refused.front().sentence),
-                        card.path);
-        m_rules.allows = [reasons, &card](const PruningMask& mask) {
+            throw Error(fmt::format("for={}: {}", layout, refused.front().sentence), card.path);
+        rules.allows = [reasons, &card](const PruningMask& mask) {
             return reasons(mask, card.spec, card.format).empty();
         };
     }
@@ -235,18 +233,20 @@ private:
         const double target = budget.amount - slack;
         const PruneWatch& watch = m_context.inputs.watch;
         std::size_t steps = 0;
+        double saved = 0;
         bool isStopped = false;
-        for (double saved = 0; saved < target; ++steps) {
+        for (; saved < target; ++steps) {
             isStopped = steps > 0 && watch.isEnough && watch.isEnough();
             if (isStopped || (steps == growth.steps() && !growth.grow(budget.amount, progress)))
                 break;
             const PruningMask& mask = growth.maskAfter(steps + 1);
-            saved = m_savings.percentage(mask, of);
+            saved = m_context.savings->percentage(mask, of);
             if (watch.made)
                 watch.made({mask, steps + 1, growth.lossAfter(0), growth.lossAfter(steps + 1), saved, budget.amount});
         }
         PruneResult result = resultOf(growth, steps, progress);
-        result.isStopped = isStopped;
+        if (isStopped)
+            result.stoppedAt = saved;
         return result;
     }
 
@@ -271,11 +271,17 @@ private:
     SplitText m_split;
     CalibrationText m_fitted;
     CalibrationText m_heldOut;
-    Savings m_savings;
     std::map<BudgetOf, std::unique_ptr<SearchGrowth>> m_growths; ///< one for each kind of budget
 };
 
 } // namespace
+
+std::string layoutOfBytes(const StrategyRequest& request, std::string_view format) {
+    const std::string layout = request.option("for");
+    if (!layout.empty() && layout != anyLayout)
+        return layout;
+    return format == "gguf" ? "deci" : "per_layer";
+}
 
 std::unique_ptr<PrunePath> beginSearch(const PruneContext& context, const Progress& /*progress*/) {
     return std::make_unique<SearchPath>(context);
@@ -296,7 +302,6 @@ double searchPasses(const ModelSpec& spec, const PruneRequest& request) {
 
 void checkSearchOptions(const StrategyRequest& request) {
     rulesOf(request, {});
-    layoutOf(request, {});
 }
 
 } // namespace secateur

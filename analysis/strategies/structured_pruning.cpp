@@ -226,8 +226,8 @@ std::vector<at::Tensor> WandaRule::passed(const Plan& plan, const Segment& segme
             progress.check();
             if (sums)
                 sums->enter(layer, m_batches.batches[batch]);
-            streams[batch] =
-                m_context.model.runner().runLayer(plan, layer, streams[batch], m_batches.batches[batch], nullptr, sums);
+            streams[batch] = m_context.model.runner().runLayer(plan, layer, streams[batch], m_batches.batches[batch],
+                                                               nullptr, sums);
         }
     return streams;
 }
@@ -237,7 +237,7 @@ std::vector<OrderedCut> WandaRule::cutsOf(const Segment& segment, std::span<cons
     const ModelSpec& spec = m_context.spec();
     const StrategyRequest& strategy = m_context.request.strategy;
     std::vector<OrderedCut> cuts;
-    const auto add = [&](CutUnit unit, std::string_view metric, int LayerCounts::* number) {
+    const auto add = [&](CutUnit unit, std::string_view metric, int LayerCounts::*number) {
         Matrix values(spec.layers.size(), columnsFor(findMetric(metric)->scope, spec));
         for (int layer = segment.first; layer < segment.end; ++layer)
             addValues(metric, sums, spec, layer, weights, values);
@@ -264,8 +264,7 @@ PruneResult WandaRule::run(std::span<const LayerCounts> counts, const Progress& 
     PruneResult result{.mask = m_context.base, .data = m_text.data, .textDigest = m_text.digest};
     const std::vector<Segment> all = segments(counts);
     for (std::size_t i = 0; i < all.size(); ++i) {
-        progress.report(static_cast<double>(i) / static_cast<double>(all.size()),
-                        fmt::format("layer {}", all[i].first));
+        progress.report(static_cast<double>(i) / static_cast<double>(all.size()), fmt::format("layer {}", all[i].first));
         if (all[i].isCut) {
             passed(*plan, all[i], streams, &sums, progress);
             const std::vector<OrderedCut> cuts = cutsOf(all[i], counts, sums, weights);

@@ -138,8 +138,7 @@ std::optional<std::vector<int>> layersBySize(const PruneContext& context, const 
         PruningMask mask = context.base;
         setAttention(mask, part.layer, false);
         const Price price = prices.price(mask);
-        sizes.push_back(
-            {part.layer, -price.parameters.left, -price.operationsPerToken.left, -price.kvBytesPerToken.left});
+        sizes.push_back({part.layer, -price.parameters.left, -price.operationsPerToken.left, -price.kvBytesPerToken.left});
     }
     std::ranges::stable_sort(sizes, [](const Size& a, const Size& b) {
         return std::tie(a.parameters, a.operations, a.kvBytes) < std::tie(b.parameters, b.operations, b.kvBytes);
@@ -214,8 +213,8 @@ public:
         bounds.most = bounds.least;
         for (std::size_t i = 0; i < dropped; ++i) {
             setAttention(bounds.least, m_bySize ? (*m_bySize)[i] : m_attention[i].layer, false);
-            setAttention(bounds.most,
-                         m_bySize ? m_bySize->rbegin()[static_cast<std::ptrdiff_t>(i)] : m_attention[i].layer, false);
+            setAttention(bounds.most, m_bySize ? m_bySize->rbegin()[static_cast<std::ptrdiff_t>(i)] : m_attention[i].layer,
+                         false);
         }
         return bounds;
     }
@@ -325,8 +324,8 @@ private:
     std::size_t m_freeNeurons; ///< number of neurons that every MLP can spare
     std::vector<AblationPart> m_attention;
     std::optional<std::vector<int>> m_bySize; ///< layers of m_attention from the smallest attention to the largest
-    Matrix m_scores;                          ///< [layers, ffn]
-    std::vector<TokenSequence> m_sequence;    ///< one
+    Matrix m_scores; ///< [layers, ffn]
+    std::vector<TokenSequence> m_sequence; ///< one
     std::size_t m_steps = 0;
     std::map<std::size_t, Stage> m_stages; ///< by number of neurons
 };

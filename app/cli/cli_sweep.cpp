@@ -216,7 +216,8 @@ void addPointOptions(CLI::App& verb, SweepArguments& arguments) {
         ->check(CLI::IsMember({"quick", "paper"}))
         ->capture_default_str();
     verb.add_option("--compensate", arguments.compensations,
-                    "Compensation of masks, several by comma: own (as the strategy leaves them), none, bias, scale, both, weights")
+                    "Compensation of masks, several by comma: own (as the strategy leaves them), none, bias, scale, both, "
+                    "weights")
         ->option_text("LIST")
         ->capture_default_str();
     verb.add_option("--protect", arguments.request.protect,

@@ -5,6 +5,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/export/onnx_reasons.h"
 #include "analysis/export/pruned_heads_reasons.h"
+#include "analysis/strategies/search.h"
 #include "backends/export/compact_source.h"
 #include "backends/export/export_writers.h"
 #include "backends/export/onnx_export.h"
@@ -179,11 +180,9 @@ namespace {
 
 /// The layout that a budget in bytes counts.
 const ExportTarget& layoutFor(const Model& model, const StrategyRequest& strategy) {
-    const bool isGguf = model.card().format == "gguf";
-    std::string layout = strategy.option("for");
-    if (layout.empty() || layout == "none")
-        layout = isGguf ? "deci" : "per_layer";
-    const bool isOfGguf = layout == "deci" || layout == "openelm" || (layout == "native" && isGguf);
+    const std::string layout = layoutOfBytes(strategy, model.card().format);
+    const bool isOfGguf =
+        layout == "deci" || layout == "openelm" || (layout == "native" && model.card().format == "gguf");
     return chosenTarget(targets, isOfGguf ? "gguf" : "structural", layout, PruningMask(model.spec()), model.spec(),
                         model.card().format);
 }

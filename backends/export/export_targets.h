@@ -22,8 +22,7 @@ ExportSize exportSize(const Model& source, const ExportTarget& target, const Exp
                       std::span<const ExportTarget> table = exportTargets());
 
 /// The bytes of the weight files of an export under a mask, at the source's types, for budgets in bytes. The layout is
-/// that of the strategy's option `for`; without one, that of the source's format whose layers may differ. The function
-/// throws as exportSize(). The model must outlive it.
+/// that of layoutOfBytes() (search.h). The function throws as exportSize(). The model must outlive it.
 std::function<double(const PruningMask& mask)> fileBytesOf(const Model& model, const StrategyRequest& strategy);
 
 /// Exports a model under a mask as the target says, with the mask and a model card next to the checkpoint. Writes all

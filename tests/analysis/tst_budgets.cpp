@@ -132,7 +132,7 @@ private slots:
 
     void timesOfSublayersFollowTheMask() {
         const GradientCase c("llama-gqa");
-        const SublayerTimes times(*c.model, 64, ComputeType::float32);
+        const SublayerTimes times(*c.model, 64, ComputeType::float32, {});
         PruningMask mask(c.model->spec());
         double before = times.seconds(mask);
         for (int layer = 0; layer < mask.layerCount(); ++layer) {

@@ -178,6 +178,33 @@ private slots:
               result.history->cuts.back().value);
     }
 
+    void budgetsInBytesNeedNoLayout() {
+        const GradientCase c("llama-gqa");
+        PruneInputs inputs = inputsOf(c);
+        const PriceList prices(c.model->card());
+        const ModelCard& card = c.model->card();
+        inputs.fileBytes = [&](const PruningMask& mask) {
+            if (const Reasons refused = perLayerReasons(mask, card.spec, card.format); !refused.empty())
+                throw Error(refused.front().sentence);
+            return static_cast<double>(prices.price(mask).bytes.left);
+        };
+        const PruneResult result = prune(*c.model, requestOf("search", "bytes:10%"), inputs, {});
+        QVERIFY(prices.price(result.mask).bytes.left <= 0.9 * prices.price(result.mask).bytes.all);
+        prune(*c.model, requestOf("random_block", "bytes:10%"), inputs, {}); // also tries the mask without blocks
+    }
+
+    void secondsAreTimedOnce() {
+        const GradientCase c("llama-gqa");
+        const PruneRequest request = requestOf("search", "seconds:10%");
+        const PruneInputs inputs = inputsOf(c);
+        const PruneContext context = contextOf(*c.model, request, inputs);
+        const auto path = request.strategy.info->begin(context, {});
+        const PruneResult result = spend(*path, request.budget, *context.savings, {});
+        const double saved = context.savings->percentage(result.mask, BudgetOf::seconds);
+        QVERIFY(saved >= 10 - 1e-9);
+        QCOMPARE(context.savings->percentage(result.mask, BudgetOf::seconds), saved);
+    }
+
     void kvBudgetsCutWholeGroups() {
         const GradientCase c("llama-gqa");
         const PruneResult result = searched(c, "search:units=heads", "kv:25%");
@@ -208,7 +235,7 @@ private slots:
             masks.clear();
             const PruneResult result =
                 prune(*c.model, requestOf("search:units=neurons:step=0.1:restore=none", budget), inputs, {});
-            QVERIFY(result.isStopped);
+            QVERIFY(result.stoppedAt && *result.stoppedAt > 0);
             QCOMPARE(masks.size(), std::size_t{2});
             QVERIFY(result.mask == masks.back());
             QCOMPARE(result.history->steps, 2);

@@ -10,8 +10,6 @@ namespace secateur::test {
 
 /// The largest difference of two numbers at the same place of two JSON documents, relative to numbers above 1; infinite
 /// if anything else differs.
-/// Kernels for processors without AVX-512 round sums differently in batches of other sizes, so that results of the same
-/// masks in other runs are equal only to about 1e-8 there.
 inline double apart(const nlohmann::json& one, const nlohmann::json& other) {
     constexpr double infinite = std::numeric_limits<double>::infinity();
     if (one.is_number() && other.is_number())

@@ -1,15 +1,11 @@
 // "Copy as command line": the copied commands must run in a shell and give the results that the window shows.
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
+#include "app/window/window_services.h"
 #include "tests/support/command_line.h"
 #include "tests/support/files.h"
 
 #include "backends/base/runtime.h"
-#include "backends/engine/open_model.h"
-#include "backends/export/export_targets.h"
 #include "backends/session/mask_json.h"
-#include "backends/session/session_hdf5.h"
-#include "backends/text/measure_on_text.h"
-#include "backends/text/sequence_text.h"
 #endif
 
 #include "tests/support/suite.h"
@@ -47,33 +43,6 @@ namespace {
 
 const QString sources = SECATEUR_TEST_SOURCES "/";
 
-Services services() {
-    Services services;
-    services.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
-    services.isSession = isSession;
-    services.readSession = [](const std::string& path) { return readSession(path); };
-    services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
-    services.readText = readEvaluationText;
-    services.availableMemory = availableMemory;
-    services.maskDigest = maskDigest;
-    services.exportTargets = exportTargets();
-    services.prune = [](const Model& model, const PruneRequest& request, const MeasureChoice& choice,
-                        const PruneWatch& watch, const Progress& progress) {
-        return pruneOnChoice(model, request, choice, {.watch = watch}, progress);
-    };
-    services.readSequences = [](const Model& model, const std::string& path, std::int64_t tokens,
-                                const Progress& progress) {
-        SequenceRequest request;
-        request.path = path;
-        request.rules.mostTokens = tokens;
-        return readSequenceText(model, request, progress);
-    };
-    services.readMask = [](const std::string& path, const ModelSpec& spec, const std::string& fingerprint,
-                           std::vector<std::string>&) { return readMask(path, spec, fingerprint).record; };
-    services.writeMask = [](const MaskRecord& record, const std::string& path) { writeMask(path, record); };
-    return services;
-}
-
 /// Runs commands in a shell with `folder` as working directory.
 Outcome inShell(const QString& commands, const QString& folder) {
     QProcess shell;
@@ -90,7 +59,7 @@ Outcome inShell(const QString& commands, const QString& folder) {
 struct Bench {
     Scratch folder;
     JobRunner jobs;
-    Document document{services(), &jobs};
+    Document document{windowServices(), &jobs};
     LiveEvaluation live{&document, &jobs};
     CommandCopier copier{&document, &jobs};
     QSignalSpy copied{&copier, &CommandCopier::copied};

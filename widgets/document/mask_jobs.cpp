@@ -3,7 +3,7 @@
 #include "analysis/base/text.h"
 #include "analysis/compensation/fit_compensation.h"
 #include "analysis/export/export_target.h"
-#include "analysis/strategies/budget.h"
+#include "analysis/strategies/prune.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
@@ -43,16 +43,6 @@ std::vector<std::string> sentencesOf(const Session& session, const std::string& 
 QString modeName(CompensationMode mode) {
     const std::string_view text = name(mode);
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
-/// The budget with which a search that was stopped makes the same mask: what it saved, a little rounded off.
-Budget spentBudget(const ModelCard& card, const PruneRequest& request, const PruningMask& mask) {
-    constexpr double fine = 1000;
-    Budget budget = request.budget;
-    const BudgetOf of = budget.of == BudgetOf::own ? BudgetOf::layerParameters : budget.of;
-    const Savings savings(card, request.base.value_or(PruningMask(card.spec)), request.positions);
-    budget.amount = std::floor(savings.percentage(mask, of) * fine) / fine;
-    return budget;
 }
 
 } // namespace
@@ -185,8 +175,9 @@ JobRunner::Id MaskJobs::prune(const PruneRequest& request, const QString& action
 void MaskJobs::takePruned(const Start& start, const PruneRequest& request, const QString& action,
                           const PruneResult& result) {
     MaskProvenance made = provenanceOf(request, start.name, result);
-    if (result.isStopped)
-        made.budget = spentBudget(m_document->session().model, request, result.mask);
+    constexpr double fine = 1000;
+    if (result.stoppedAt) // rounded off, so that the same request makes the same mask
+        made.budget->amount = std::floor(*result.stoppedAt * fine) / fine;
     take(start, action, QString::fromStdString(made.strategy), result.mask, made);
     emit m_document->noticed(result.history
                                  ? tr("%1: %2.").arg(action, QString::fromStdString(sentence(*result.history)))

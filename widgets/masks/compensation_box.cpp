@@ -207,7 +207,7 @@ QString CompensationBox::costText() const {
     if (!cutsAny(mask))
         return tr("Nothing is cut, so there is nothing to compensate for.");
     if (!m_isWanted && !calibration.known())
-        return tr("Compensate states the cost first.");
+        return tr("The first click shows the cost.");
     if (!calibration.known())
         return calibration.problem().isEmpty() ? tr("Reading the calibration text…") : calibration.problem();
     const double passes =

@@ -1,6 +1,5 @@
 #include "widgets/masks/mask_search.h"
 
-#include "analysis/strategies/prune.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/mask_jobs.h"
@@ -30,9 +29,7 @@ MaskSearch::MaskSearch(Document* document, JobRunner* jobs, QObject* parent)
 PruneWatch MaskSearch::watch() const {
     PruneWatch watch;
     watch.made = [steps = m_steps](const PruneStep& made) {
-        steps->put([&](std::optional<Step>& latest) {
-            latest = Step{made.mask, made.steps, made.before, made.loss, made.saved, made.target};
-        });
+        steps->put([&](std::optional<PruneStep>& latest) { latest = made; });
     };
     watch.isEnough = [isEnough = m_isEnough] { return isEnough->load(); };
     return watch;
@@ -41,7 +38,7 @@ PruneWatch MaskSearch::watch() const {
 void MaskSearch::start(const PruneRequest& request, const QString& action, std::int64_t tokens) {
     if (isRunning())
         return;
-    m_steps = std::make_shared<Mailbox<std::optional<Step>>>();
+    m_steps = std::make_shared<Mailbox<std::optional<PruneStep>>>();
     m_isEnough = std::make_shared<std::atomic<bool>>(false);
     m_step.reset();
     m_preview.reset();
@@ -66,7 +63,7 @@ void MaskSearch::cancel() {
 }
 
 void MaskSearch::takeStep() {
-    if (std::optional<Step> latest = m_steps->take()) {
+    if (std::optional<PruneStep> latest = m_steps->take()) {
         m_step = std::move(latest);
         showPreview();
     }
@@ -90,7 +87,7 @@ void MaskSearch::end(quint64 job, Outcome outcome) {
         return;
     m_job = 0;
     m_outcome = outcome;
-    if (std::optional<Step> latest = m_steps->take())
+    if (std::optional<PruneStep> latest = m_steps->take())
         m_step = std::move(latest);
     if (ownsPreview())
         m_document->masks()->setPreview({});

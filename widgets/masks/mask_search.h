@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/masks/pruning_mask.h"
+#include "analysis/strategies/prune.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/mailbox.h"
 
@@ -8,7 +8,6 @@
 #include <QString>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,8 +15,6 @@
 namespace secateur {
 
 class Document;
-struct PruneRequest;
-struct PruneWatch;
 
 /// Runs a strategy that reports its steps in the background, and shows its growing mask as the preview. The result
 /// replaces the current mask (MaskJobs::prune()). Lives on the GUI thread.
@@ -26,16 +23,6 @@ class MaskSearch : public QObject {
 
 public:
     enum class Outcome { none, running, stopping, done, cancelled, failed };
-
-    /// The state after the latest step; the fields are those of PruneStep.
-    struct Step {
-        PruningMask mask;
-        std::size_t steps = 0;
-        double before = 0;
-        double loss = 0;
-        double saved = 0;
-        double target = 0;
-    };
 
     MaskSearch(Document* document, JobRunner* jobs, QObject* parent = nullptr);
 
@@ -51,7 +38,7 @@ public:
     Outcome outcome() const { return m_outcome; }
     bool isRunning() const { return m_job != 0; }
     /// The latest step of the running or of the last search; empty before its first.
-    const std::optional<Step>& step() const { return m_step; }
+    const std::optional<PruneStep>& step() const { return m_step; }
     double fraction() const { return m_fraction; }
     double secondsLeft() const { return m_secondsLeft; } ///< negative while unknown
 
@@ -69,11 +56,11 @@ private:
     JobRunner* m_jobs;
     JobRunner::Id m_job = 0; ///< 0 = none
     Outcome m_outcome = Outcome::none;
-    std::optional<Step> m_step;
+    std::optional<PruneStep> m_step;
     double m_fraction = 0;
     double m_secondsLeft = -1;
     std::optional<PruningMask> m_preview; ///< the preview that this object set last
-    std::shared_ptr<Mailbox<std::optional<Step>>> m_steps;
+    std::shared_ptr<Mailbox<std::optional<PruneStep>>> m_steps;
     std::shared_ptr<std::atomic<bool>> m_isEnough; ///< read by the job
 };
 

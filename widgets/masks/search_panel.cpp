@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
+#include "analysis/strategies/search.h"
 #include "widgets/document/calibration.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
@@ -35,7 +36,6 @@ using Outcome = MaskSearch::Outcome;
 constexpr std::string_view strategyId = "search";
 constexpr std::string_view unitsOption = "units";
 constexpr std::string_view layoutOption = "for";
-constexpr const char* anyLayout = "none";
 constexpr int searchBarSteps = 1000;
 
 enum SearchStart { fromModel, fromMask };
@@ -44,17 +44,9 @@ QString searchText(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
-/// A row of the strategy's options; null if this version of the strategy lacks it.
-const OptionInfo* optionOf(std::string_view name) {
-    const auto& options = findStrategy(strategyId)->options;
-    const auto found = std::ranges::find(options, name, &OptionInfo::name);
-    return found == options.end() ? nullptr : &*found;
-}
-
-/// The values that the meaning of an option lists: "what it does: none, native or deci".
-QStringList valuesOf(const OptionInfo& option) {
-    QString list = searchText(option.meaning).section(": ", 1);
-    return list.replace(" or ", ", ").split(", ", Qt::SkipEmptyParts);
+/// The kinds of steps: the default of the option `units`, which is all of them.
+QStringList allUnits() {
+    return QString::fromStdString(parseStrategyRequest(strategyId).option(unitsOption)).split('/');
 }
 
 /// Titles of the kinds of steps. A kind without a title is shown by its name.
@@ -157,7 +149,7 @@ void SearchPanel::addBudget(QFormLayout& form) {
 void SearchPanel::addUnits(QFormLayout& form) {
     auto* grid = new QGridLayout;
     grid->setVerticalSpacing(2);
-    for (const QString& unit : searchText(optionOf(unitsOption)->defaultValue).split('/')) {
+    for (const QString& unit : allUnits()) {
         auto* box = new QCheckBox(unitTitle(unit));
         box->setObjectName(unit);
         box->setChecked(true);
@@ -170,16 +162,12 @@ void SearchPanel::addUnits(QFormLayout& form) {
     form.addRow(grid);
 }
 
-/// A row for the layout of an export, if the strategy has the option.
 void SearchPanel::addLayouts(QFormLayout& form) {
-    const OptionInfo* option = optionOf(layoutOption);
-    if (option)
-        for (const QString& layout : valuesOf(*option))
-            m_layout->addItem(layout == anyLayout ? tr("any layout") : layout, layout);
+    for (const std::string_view layout : searchLayouts) // the first is none
+        m_layout->addItem(m_layout->count() == 0 ? tr("any layout") : searchText(layout), searchText(layout));
     m_layout->setAccessibleName(tr("Layout of an export that must hold the mask"));
     m_layout->setToolTip(tr("Makes only masks that an export with this layout can hold"));
     form.addRow(tr("Export"), m_layout);
-    form.setRowVisible(m_layout, m_layout->count() > 1);
 }
 
 void SearchPanel::addStart(QFormLayout& form) {
@@ -259,10 +247,10 @@ std::string SearchPanel::strategyText() const {
     for (const QCheckBox* box : m_units)
         if (box->isChecked())
             units << box->objectName();
-    QString text = QString("%1:%2=%3").arg(searchText(strategyId), searchText(unitsOption), units.join('/'));
-    if (m_layout->count() > 0)
-        text += QString(":%1=%2").arg(searchText(layoutOption), m_layout->currentData().toString());
-    return text.toStdString();
+    return QString("%1:%2=%3:%4=%5")
+        .arg(searchText(strategyId), searchText(unitsOption), units.join('/'), searchText(layoutOption),
+             m_layout->currentData().toString())
+        .toStdString();
 }
 
 PruneRequest SearchPanel::request() const {
