@@ -1,0 +1,63 @@
+#include "analysis/training/adapter.h"
+
+#include "analysis/base/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace secateur {
+
+namespace {
+
+void checkNumbers(const std::vector<float>& numbers, std::int64_t expected, const std::string& name) {
+    if (std::ssize(numbers) != expected)
+        throw Error(fmt::format("The adapter of the {} has {} numbers, but the model needs {}", name, numbers.size(),
+                                expected));
+    if (!std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); }))
+        throw Error(fmt::format("The adapter of the {} has numbers that are not finite", name));
+}
+
+std::string nameOf(const WeightPlace& place) {
+    const auto& [layer, name] = place;
+    return layer < 0 ? std::string(title(name)) : fmt::format("{} in layer {}", title(name), layer);
+}
+
+void checkPlace(const WeightPlace& place, const ModelSpec& spec) {
+    const auto& [layer, name] = place;
+    if (layer >= spec.layerCount() || isOfLayer(name) != (layer >= 0) || needOf(spec, layer, name) == Need::absent)
+        throw Error(fmt::format("The adapter changes the {}, which the model does not have", nameOf(place)));
+    if (layer >= 0 && spec.storedLayer(layer) != layer)
+        throw Error(fmt::format("The adapter changes the {}, which shares the weights of layer {}", nameOf(place),
+                                spec.storedLayer(layer)));
+}
+
+} // namespace
+
+bool canHaveUpdate(WeightName name) {
+    using enum WeightName;
+    constexpr std::array names{query, key, value, output, gate, up, down};
+    return std::ranges::find(names, name) != names.end();
+}
+
+void checkFits(const Adapter& adapter, const ModelSpec& spec) {
+    for (const auto& [place, update] : adapter.updates) {
+        checkPlace(place, spec);
+        if (!canHaveUpdate(place.second) || update.rank < 1)
+            throw Error(fmt::format("The {} cannot have a low-rank update of rank {}", nameOf(place), update.rank));
+        const std::vector<std::int64_t> shape = expectedShape(spec, place.first, place.second);
+        checkNumbers(update.a, update.rank * shape.at(1), nameOf(place));
+        checkNumbers(update.b, update.rank * shape.at(0), nameOf(place));
+    }
+    for (const auto& [place, numbers] : adapter.weights) {
+        checkPlace(place, spec);
+        std::int64_t count = 1;
+        for (const std::int64_t size : expectedShape(spec, place.first, place.second))
+            count *= size;
+        checkNumbers(numbers, count, nameOf(place));
+    }
+}
+
+} // namespace secateur
