@@ -46,6 +46,13 @@ int ModelSpec::storedLayer(int layer) const {
     return stored < 0 ? layer : stored;
 }
 
+int ModelSpec::firstSharing(int layer) const {
+    int first = 0;
+    while (storedLayer(first) != storedLayer(layer))
+        ++first;
+    return first;
+}
+
 std::vector<std::vector<int>> ModelSpec::tiedGroups() const {
     std::map<int, std::vector<int>> byStored;
     for (int layer = 0; layer < layerCount(); ++layer)

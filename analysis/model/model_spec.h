@@ -96,6 +96,8 @@ struct ModelSpec {
     int maxKvHeads() const;
     /// LayerSpec::stored, or the layer itself if that is -1.
     int storedLayer(int layer) const;
+    /// The first layer that has the weights of this layer: in most models the layer itself.
+    int firstSharing(int layer) const;
     /// The groups of layers that share their weights, in order. Empty if every layer has weights of its own.
     std::vector<std::vector<int>> tiedGroups() const;
     /// The structure as text: "30x9/3x64+1536" is layers x heads / KV heads x head size + MLP width. Runs of equal

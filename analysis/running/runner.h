@@ -59,6 +59,7 @@ private:
 struct LayerGradients;
 struct LossGradient;
 struct OutputGradient;
+struct PlanAdapters; // plan_adapters.h
 class RecordedLayer;
 
 /// Keys and values of all layers at the positions that have run. Only one caller at a time may use it.
@@ -103,6 +104,10 @@ public:
     /// Plans the model under a mask. @throws Error if the mask does not fit, or the device does not support the type
     virtual std::shared_ptr<const Plan> plan(const PruningMask& mask,
                                              ComputeType type = ComputeType::automatic) const = 0;
+    /// A float32 plan that uses trained tensors beside the weights of the model. runVariants() does not support it.
+    /// @throws Error as plan()
+    virtual std::shared_ptr<const Plan> planWith(std::shared_ptr<const PlanAdapters> adapters,
+                                                 const PruningMask& mask) const = 0;
 
     /// The first residual stream, X_0. @throws Error for tokens outside the vocabulary and positions beyond the learned
     /// ones

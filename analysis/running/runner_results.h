@@ -17,10 +17,21 @@ struct TapGradient {
     at::Tensor gradient; ///< in the same shape; undefined if the output does not depend on the tap
 };
 
-/// Gradients with respect to a layer's input and to its taps: the result of Runner::backward.
+/// Gradients of the tensors of PlanAdapters. Undefined if the output does not depend on them.
+struct AdapterGradients {
+    struct LowRank {
+        at::Tensor a; ///< [rank, in]
+        at::Tensor b; ///< [out, rank]
+    };
+    std::map<WeightName, LowRank> updates;
+    std::map<WeightName, at::Tensor> weights;
+};
+
+/// Gradients with respect to a layer's input, to its taps and to the plan's adapters: the result of Runner::backward.
 struct LayerGradients {
     at::Tensor input; ///< [rows, positions, hidden]
     std::map<Tap, TapGradient> taps;
+    AdapterGradients adapters;
 };
 
 /// A gradient of a layer's output.
@@ -42,6 +53,7 @@ public:
 struct LossGradient {
     std::vector<double> values; ///< [rows]
     at::Tensor stream;          ///< [rows, positions, hidden]: gradient of the sum of the values
+    AdapterGradients adapters;  ///< gradients of the trained weights outside of the layers
 };
 
 } // namespace secateur

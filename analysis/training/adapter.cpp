@@ -29,9 +29,9 @@ void checkPlace(const WeightPlace& place, const ModelSpec& spec) {
     const auto& [layer, name] = place;
     if (layer >= spec.layerCount() || isOfLayer(name) != (layer >= 0) || needOf(spec, layer, name) == Need::absent)
         throw Error(fmt::format("The adapter changes the {}, which the model does not have", nameOf(place)));
-    if (layer >= 0 && spec.storedLayer(layer) != layer)
+    if (layer >= 0 && spec.firstSharing(layer) != layer)
         throw Error(fmt::format("The adapter changes the {}, which shares the weights of layer {}", nameOf(place),
-                                spec.storedLayer(layer)));
+                                spec.firstSharing(layer)));
 }
 
 } // namespace

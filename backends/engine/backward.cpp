@@ -51,11 +51,20 @@ struct TapShape {
     }
 };
 
+/// The place of a leaf's gradient in the result.
+at::Tensor& gradientOf(AdapterGradients& gradients, const AdapterLeaf& leaf) {
+    if (leaf.part == AdapterLeaf::Part::weight)
+        return gradients.weights[leaf.weight];
+    AdapterGradients::LowRank& update = gradients.updates[leaf.weight];
+    return leaf.part == AdapterLeaf::Part::a ? update.a : update.b;
+}
+
 class LayerGraph : public RecordedLayer {
 public:
     LayerGraph(const LayerMath& math, const AttentionInput& input, const at::Tensor& x, std::set<Tap> wanted)
         : m_shape{input.rows, input.positions, input.layer.spec.headDim}
-        , m_recorder(std::move(wanted)) {
+        , m_recorder(std::move(wanted))
+        , m_leaves(input.layer.leaves) {
         const c10::AutoGradMode recording(true);
         m_leaf = x.detach().requires_grad_(true);
         m_output = LayerPass(math, input, m_recorder).run(m_leaf);
@@ -78,6 +87,8 @@ private:
                 asked.push_back(values);
                 taps.push_back(tap);
             }
+        for (const AdapterLeaf& leaf : m_leaves)
+            asked.push_back(leaf.tensor);
         const auto found = torch::autograd::grad({m_output}, asked, {output.dOutput.reshape(m_output.sizes())},
                                                  keepsGraph, false, true);
         LayerGradients result;
@@ -85,11 +96,14 @@ private:
         for (std::size_t tap = 0; tap < taps.size(); ++tap)
             result.taps[taps[tap]] = {m_shape.shaped(asked[tap + 1].detach(), taps[tap]),
                                       m_shape.shaped(found[tap + 1], taps[tap])};
+        for (std::size_t leaf = 0; leaf < m_leaves.size(); ++leaf)
+            gradientOf(result.adapters, m_leaves[leaf]) = found[1 + taps.size() + leaf];
         return result;
     }
 
     TapShape m_shape;
     TapRecorder m_recorder;
+    std::vector<AdapterLeaf> m_leaves;
     at::Tensor m_leaf;
     at::Tensor m_output;
 };
@@ -163,6 +177,7 @@ public:
                   const at::Tensor& x, const Batch& batch, std::span<const int> targets, std::span<const float> weights)
         : m_spec(spec)
         , m_head(spec, headWeights, math)
+        , m_leaves(headWeights.leaves)
         , m_batch(batch)
         , m_x(x.contiguous())
         , m_targets(targets)
@@ -175,7 +190,7 @@ public:
             encoder(kind);
         else
             decoder(kind);
-        return {std::move(m_values), m_gradient};
+        return {std::move(m_values), m_gradient, std::move(m_adapters)};
     }
 
 private:
@@ -188,8 +203,16 @@ private:
         const at::Tensor leaf = flat(m_x).index_select(0, places).detach().requires_grad_(true);
         const at::Tensor logits = head(leaf);
         const Scalars scalars = scalarsOf(logits.detach());
-        const auto gradient = torch::autograd::grad({logits}, {leaf}, {scalars.gradients});
-        flat(m_gradient).index_copy_(0, places, gradient.front().to(m_gradient.scalar_type()));
+        std::vector<at::Tensor> asked{leaf};
+        for (const AdapterLeaf& trained : m_leaves)
+            asked.push_back(trained.tensor);
+        const auto gradients = torch::autograd::grad({logits}, asked, {scalars.gradients}, {}, false, true);
+        flat(m_gradient).index_copy_(0, places, gradients.front().to(m_gradient.scalar_type()));
+        for (std::size_t i = 0; i < m_leaves.size(); ++i) {
+            at::Tensor& sum = gradientOf(m_adapters, m_leaves[i]);
+            if (gradients[i + 1].defined())
+                sum = sum.defined() ? sum + gradients[i + 1] : gradients[i + 1];
+        }
         const at::Tensor values = scalars.values.to(at::kCPU, at::kDouble).contiguous();
         for (std::size_t i = 0; i < tokens.size(); ++i)
             m_values[static_cast<std::size_t>(tokens[i] / m_batch.positions)] += values.data_ptr<double>()[i];
@@ -303,12 +326,14 @@ private:
 
     const ModelSpec& m_spec;
     OutputHead m_head;
+    const std::vector<AdapterLeaf>& m_leaves;
     const Batch& m_batch;
     at::Tensor m_x;
     std::span<const int> m_targets;
     std::span<const float> m_weights;
     at::Tensor m_gradient;
     std::vector<double> m_values; ///< value of each row
+    AdapterGradients m_adapters;
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "backends/base/runtime.h"
+#include "backends/engine/layer_adapters.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/kernels/machine_kernels.h"
 
@@ -169,11 +170,12 @@ void releaseFile(const Model& model, int layer) {
 } // namespace
 
 EnginePlan::EnginePlan(const Model& model, WeightStore& store, PruningMask mask, std::string reason,
-                       const Conversion& conversion)
+                       const Conversion& conversion, std::shared_ptr<const PlanAdapters> adapters)
     : Plan(mask, conversion.type, std::move(reason), totalBytes(model.spec(), mask, conversion.type) <= store.budget())
     , m_model(model)
     , m_store(store)
     , m_conversion(conversion)
+    , m_adapters(std::move(adapters))
     , m_keptBytes(keptBytes(model.spec(), *this)) {}
 
 Conversion EnginePlan::gradientConversion() const {
@@ -219,21 +221,34 @@ std::shared_ptr<const EmbeddingAndHead> EnginePlan::storedEmbeddingAndHead(const
     return m_store.get(keyOf(-1, {}, conversion), {m_keptBytes, expected}, make);
 }
 
+EnginePlan::LayerPointer EnginePlan::adapted(LayerPointer own, int index, const Batch& batch) const {
+    if (!m_adapters)
+        return own;
+    return std::make_shared<const PlanLayer>(
+        withAdapters(*own, m_model.spec(), index, mask().layer(index), *m_adapters, dropoutKeyOf(batch)));
+}
+
+std::shared_ptr<const EmbeddingAndHead> EnginePlan::adapted(std::shared_ptr<const EmbeddingAndHead> own) const {
+    if (!m_adapters)
+        return own;
+    return std::make_shared<const EmbeddingAndHead>(withAdapters(*own, m_model.spec(), *m_adapters));
+}
+
 std::shared_ptr<const EmbeddingAndHead> EnginePlan::embeddingAndHead() const {
-    return storedEmbeddingAndHead(m_conversion);
+    return adapted(storedEmbeddingAndHead(m_conversion));
 }
 
 std::shared_ptr<const EmbeddingAndHead> EnginePlan::gradientEmbeddingAndHead() const {
     const Conversion conversion = gradientConversion();
     std::shared_ptr<const EmbeddingAndHead> own = storedEmbeddingAndHead(conversion);
     if (conversion.form == WeightForm::plain)
-        return own;
+        return adapted(own);
     const std::shared_ptr<const EmbeddingAndHead> back = storedEmbeddingAndHead(transposed(conversion));
     auto both = std::make_shared<EmbeddingAndHead>(*own);
     for (Linear EmbeddingAndHead::*const linear : {&EmbeddingAndHead::lmHead, &EmbeddingAndHead::pooler,
                                                    &EmbeddingAndHead::classifierDense, &EmbeddingAndHead::classifier})
         ((*both).*linear).transposed = ((*back).*linear).transposed;
-    return both;
+    return adapted(std::move(both));
 }
 
 std::int64_t EnginePlan::bytesWith(const EnginePlan& other) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/masks/projection_weight.h"
+#include "analysis/running/plan_adapters.h"
 #include "analysis/running/runner.h"
 #include "backends/engine/plan_layer.h"
 
@@ -77,9 +78,9 @@ private:
 /// The engine's implementation of Plan. Its weights are made when they are needed. For sources only: includes ATen.
 class EnginePlan : public Plan {
 public:
-    /// @param model, store must outlive this object
+    /// @param model, store must outlive this object @param adapters may be null
     EnginePlan(const Model& model, WeightStore& store, PruningMask mask, std::string reason,
-               const Conversion& conversion);
+               const Conversion& conversion, std::shared_ptr<const PlanAdapters> adapters = {});
 
     using LayerPointer = std::shared_ptr<const PlanLayer>;
     LayerPointer layer(int index) const { return layer(index, mask().layer(index)); }
@@ -95,10 +96,18 @@ public:
     }
     std::shared_ptr<const EmbeddingAndHead> embeddingAndHead() const;
     std::shared_ptr<const EmbeddingAndHead> gradientEmbeddingAndHead() const;
+    bool hasAdapters() const { return m_adapters != nullptr; }
+    /// layer(), or gradientLayer(), with the plan's adapters. @param batch that the layer will run on
+    LayerPointer adaptedLayer(int index, const Batch& batch) const { return adapted(layer(index), index, batch); }
+    LayerPointer adaptedGradientLayer(int index, const Batch& batch) const {
+        return adapted(gradientLayer(index), index, batch);
+    }
     /// Whether the weights of both plans fit the memory budget together. Shared weights count once.
     bool staysBeside(const EnginePlan& other) const;
 
 private:
+    LayerPointer adapted(LayerPointer own, int index, const Batch& batch) const;
+    std::shared_ptr<const EmbeddingAndHead> adapted(std::shared_ptr<const EmbeddingAndHead> own) const;
     std::int64_t bytesWith(const EnginePlan& other) const;
     Conversion gradientConversion() const;
     LayerPointer stored(int index, const LayerMask& mask, const Conversion& conversion) const;
@@ -107,6 +116,7 @@ private:
     const Model& m_model;
     WeightStore& m_store;
     Conversion m_conversion;
+    std::shared_ptr<const PlanAdapters> m_adapters; ///< null = none
     std::int64_t m_keptBytes; ///< maximum bytes of weights kept in the store
 };
 

@@ -1,5 +1,6 @@
 #include "backends/engine/attention_blocks.h"
 #include "backends/engine/layer_math.h"
+#include "backends/kernels/dropout.h"
 #include "backends/kernels/gradient_loops.h"
 
 #include <ATen/ATen.h>
@@ -9,6 +10,7 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <type_traits>
@@ -120,14 +122,58 @@ Pointer newNode(void (*)(at::Tensor&, Pointer), Backward backward) {
 }
 
 /// Adds a node for `output` to the graph of `inputs`.
-template <typename... Inputs>
-at::Tensor withNode(at::Tensor output, Backward backward, const Inputs&... inputs) {
-    if (!c10::GradMode::is_enabled() || !(inputs.requires_grad() || ...))
+at::Tensor withNode(at::Tensor output, Backward backward, const variable_list& inputs) {
+    const auto needsGradient = [](const at::Tensor& input) { return input.requires_grad(); };
+    if (!c10::GradMode::is_enabled() || !std::ranges::any_of(inputs, needsGradient))
         return output;
     const auto node = newNode(&torch::autograd::create_gradient_edge, std::move(backward));
-    node->set_next_edges(torch::autograd::collect_next_edges(inputs...));
+    node->set_next_edges(torch::autograd::collect_next_edges(inputs));
     torch::autograd::create_gradient_edge(output, node);
     return output;
+}
+
+/// The backward pass of a projection with low-rank updates. It stores the projection's input, but not what is dropped of
+/// it: this is made again.
+class LinearBackward {
+public:
+    LinearBackward(const Linear& linear, at::Tensor input)
+        : m_transposed(linear.transposed)
+        , m_in(linear.in)
+        , m_updates(linear.updates)
+        , m_input(m_updates.empty() ? at::Tensor() : std::move(input)) {}
+
+    /// Gradients of the input, and of a and b of each update. @param gradient [n, out], contiguous
+    variable_list operator()(const at::Tensor& gradient) const {
+        const at::Tensor ofInput = at::empty({gradient.size(0), m_in}, gradient.options());
+        m_transposed->multiply(gradient, ofInput, false);
+        variable_list all{ofInput};
+        for (const LinearUpdate& update : m_updates) {
+            const at::Tensor own = gradient.narrow(1, update.begin, update.b.size(0));
+            const at::Tensor x = dropped(m_input, update.dropout, update.dropoutKey);
+            const at::Tensor inner = at::mm(own, update.b.detach()).mul_(update.scale); // [n, rank]
+            all.push_back(at::mm(inner.t(), x));
+            all.push_back(at::mm(own.t(), at::mm(x, update.a.detach().t())).mul_(update.scale));
+            const at::Tensor through = at::mm(inner, update.a.detach());
+            ofInput.add_(dropped(through, update.dropout, update.dropoutKey));
+        }
+        return all;
+    }
+
+private:
+    std::shared_ptr<const PackedMatrix> m_transposed;
+    std::int64_t m_in;
+    std::vector<LinearUpdate> m_updates;
+    at::Tensor m_input; ///< [n, in]; undefined without updates
+};
+
+/// The inputs of a projection's node, in the order of LinearBackward's gradients.
+variable_list inputsOf(const Linear& linear, const at::Tensor& input) {
+    variable_list inputs{input};
+    for (const LinearUpdate& update : linear.updates) {
+        inputs.push_back(update.a);
+        inputs.push_back(update.b);
+    }
+    return inputs;
 }
 
 /// Computes forward by the CPU loops and backward by FormulaNodes. Operations without a FormulaNode use ATen.
@@ -136,13 +182,15 @@ public:
     at::Tensor normalised(const Norm& norm, const at::Tensor& x) const override { return normalisedStream(norm, x); }
 
     at::Tensor normalisedStream(const Norm& norm, const at::Tensor& x) const override {
+        if (isTrained(norm))
+            return m_plain->normalisedStream(norm, x);
         const at::Tensor values = x.detach().contiguous();
         const Backward backward = [=](const at::Tensor& gradient) {
             at::Tensor result = at::empty_like(values);
             normRowsBackward(values, valuesOf(norm), gradient, result);
             return variable_list{result};
         };
-        return withNode(forward([&] { return m_fused->normalisedStream(norm, values); }), backward, x);
+        return withNode(forward([&] { return m_fused->normalisedStream(norm, values); }), backward, {x});
     }
 
     std::pair<at::Tensor, at::Tensor> addAndNormalise(const Norm& norm, const at::Tensor& x,
@@ -156,9 +204,9 @@ public:
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
         if (!linear.packed)
             return m_plain->linear(linear, input);
-        const at::Tensor values = input.detach();
-        return withNode(forward([&] { return m_fused->linear(linear, values.contiguous()); }), linearBackward(linear),
-                        input);
+        const at::Tensor values = input.detach().contiguous();
+        return withNode(forward([&] { return m_fused->linear(linear, values); }), LinearBackward(linear, values),
+                        inputsOf(linear, input));
     }
 
     at::Tensor addLinear(at::Tensor sum, const Linear& wanted, const at::Tensor& input) const override {
@@ -172,7 +220,7 @@ public:
             activateRowsBackward(values, kind, gated, gradient, result);
             return variable_list{result};
         };
-        return withNode(forward([&] { return m_fused->activated(values, kind, gated); }), backward, projected);
+        return withNode(forward([&] { return m_fused->activated(values, kind, gated); }), backward, {projected});
     }
 
     at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& input,
@@ -182,12 +230,14 @@ public:
             return addLinear(sum, layer.down, hidden);
         // Only the gradient of the output is needed, not its values. Zeros take their place.
         const at::Tensor zeros = at::zeros({1, 1}, sum.options()).expand_as(sum);
-        return sum + withNode(zeros, linearBackward(layer.down), hidden);
+        return sum + withNode(zeros, LinearBackward(layer.down, hidden.detach()), inputsOf(layer.down, hidden));
     }
 
     at::Tensor context(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer) const override {
         const bool needsProbabilities = observer.wants(Tap::attention) || input.attentionScales.defined();
-        if (needsProbabilities || observer.wantsAttention() || !observer.attentionFeatures().empty() || input.cache)
+        const bool trainsNorms = isTrained(input.layer.queryNorm) || isTrained(input.layer.keyNorm);
+        if (needsProbabilities || trainsNorms || observer.wantsAttention() || !observer.attentionFeatures().empty() ||
+            input.cache)
             return m_plain->context(projected, input, observer);
         const at::Tensor values = projected.detach().contiguous();
         TapObserver noObserver;
@@ -212,21 +262,18 @@ private:
                 [pass = std::move(pass)](const at::Tensor& gradient) {
                     return variable_list{pass.projectedGradient(gradient)};
                 },
-                projected);
+                {projected});
         const ProjectedHeads heads = projectedHeads(projected, input, observer);
         const Backward backward = [pass = std::move(pass), perHead = heads.perHead](const at::Tensor& gradient) {
             const ProjectionGradients parts = pass.headGradients(gradient, perHead);
             return variable_list{parts.queries, parts.keys, parts.values};
         };
-        return withNode(context, backward, heads.queries, heads.keys, heads.values);
+        return withNode(context, backward, {heads.queries, heads.keys, heads.values});
     }
 
-    static Backward linearBackward(const Linear& linear) {
-        return [transposed = linear.transposed, in = linear.in](const at::Tensor& gradient) {
-            at::Tensor result = at::empty({gradient.size(0), in}, gradient.options());
-            transposed->multiply(gradient, result, false);
-            return variable_list{result};
-        };
+    static bool isTrained(const Norm& norm) {
+        return norm.weight.defined() &&
+               (norm.weight.requires_grad() || (norm.bias.defined() && norm.bias.requires_grad()));
     }
 
     template <typename Work>

@@ -2,9 +2,11 @@
 
 #include "analysis/running/scalar_type.h"
 #include "backends/engine/attention_blocks.h"
+#include "backends/kernels/dropout.h"
 #include "backends/kernels/plain_loops.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -33,6 +35,25 @@ AttentionShape shapeOf(const AttentionInput& input) {
             .scale = static_cast<float>(spec.scoreScale),
             .softcap = static_cast<float>(input.spec.scoreSoftcap),
             .groupBegin = input.layer.groupBegin.data()};
+}
+
+at::Tensor withUpdates(const at::Tensor& output, const Linear& linear, const at::Tensor& input) {
+    const bool records = c10::GradMode::is_enabled();
+    at::Tensor sum = output;
+    for (const LinearUpdate& update : linear.updates) {
+        at::Tensor x = input.to(at::kFloat);
+        if (update.dropout > 0)
+            x = records ? x * dropped(at::ones_like(x), update.dropout, update.dropoutKey)
+                        : dropped(x.contiguous(), update.dropout, update.dropoutKey);
+        const at::Tensor inner = at::matmul(x, update.a.t());
+        const std::int64_t outputs = update.b.size(0);
+        if (records)
+            sum = sum + at::constant_pad_nd(at::matmul(inner, update.b.t()) * update.scale,
+                                            {update.begin, output.size(1) - update.begin - outputs});
+        else
+            sum.narrow(1, update.begin, outputs).addmm_(inner, update.b.t(), 1, update.scale);
+    }
+    return sum;
 }
 
 namespace {
@@ -77,7 +98,7 @@ public:
 
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
         const at::Tensor product = at::matmul(input, linear.weight.t()).to(at::kFloat);
-        return linear.bias.defined() ? product + linear.bias : product;
+        return withUpdates(linear.bias.defined() ? product + linear.bias : product, linear, input);
     }
 
     at::Tensor addLinear(at::Tensor sum, const Linear& wanted, const at::Tensor& input) const override {
@@ -223,14 +244,13 @@ public:
     at::Tensor forProduct(const at::Tensor& x) const override { return x.to(m_type); }
 
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
-        const std::int64_t tokens = input.size(0);
-        at::Tensor result = at::empty({tokens, linear.out}, at::kFloat);
-        if (!linear.packed) // a matrix without inputs has no packed form
-            return linear.bias.defined() ? result.copy_(linear.bias) : result.zero_();
+        at::Tensor result = at::empty({input.size(0), linear.out}, at::kFloat);
+        if (!linear.packed)
+            return unpacked(linear, input, result);
         if (linear.bias.defined())
             result.copy_(linear.bias.expand_as(result));
         linear.packed->multiply(input, result, linear.bias.defined());
-        return result;
+        return withUpdates(result, linear, input);
     }
 
     at::Tensor addLinear(at::Tensor sum, const Linear& linear, const at::Tensor& input) const override {
@@ -238,7 +258,7 @@ public:
             sum.add_(linear.bias);
         if (linear.packed)
             linear.packed->multiply(input, sum, true);
-        return sum;
+        return withUpdates(sum, linear, input);
     }
 
     at::Tensor activated(const at::Tensor& projected, Activation activation, bool gated) const override {
@@ -253,7 +273,9 @@ public:
                       bool) const override {
         constexpr std::int64_t leastTokens = 256; // products with fewer tokens are slower
         constexpr std::int64_t numbers = 1 << 22;
-        const std::int64_t slice = std::max(leastTokens, numbers / std::max<std::int64_t>(1, layer.gateUp.out));
+        std::int64_t slice = std::max(leastTokens, numbers / std::max<std::int64_t>(1, layer.gateUp.out));
+        if (!layer.gateUp.updates.empty() || !layer.down.updates.empty())
+            slice = sum.size(0); // an element's index determines whether it is dropped
         for (std::int64_t begin = 0; begin < sum.size(0); begin += slice) {
             const std::int64_t count = std::min(slice, sum.size(0) - begin);
             const at::Tensor projected = linear(layer.gateUp, input.narrow(0, begin, count));
@@ -309,6 +331,15 @@ private:
             observer.see(Tap::key, all.narrow(1, spec.heads, spec.kvHeads).index_select(1, kvHeads));
         if (observer.wants(Tap::value))
             observer.see(Tap::value, all.narrow(1, spec.heads + spec.kvHeads, spec.kvHeads).index_select(1, kvHeads));
+    }
+
+    /// linear() of a matrix without inputs, or of the trained weights of a classifier.
+    static at::Tensor unpacked(const Linear& linear, const at::Tensor& input, const at::Tensor& result) {
+        if (linear.weight.defined() && linear.in > 0)
+            result.copy_(at::mm(input.to(at::kFloat), linear.weight.t()));
+        else
+            result.zero_();
+        return linear.bias.defined() ? result.add_(linear.bias) : result;
     }
 
     at::Tensor normalisedAs(const Norm& norm, const at::Tensor& x, at::ScalarType type) const {

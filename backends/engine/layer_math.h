@@ -88,6 +88,10 @@ public:
                               std::span<float> losses, std::span<std::uint8_t> greedy) const = 0;
 };
 
+/// The output of a projection with its low-rank updates, computed by ATen. May overwrite `output` if no graph is
+/// recorded.
+at::Tensor withUpdates(const at::Tensor& output, const Linear& linear, const at::Tensor& input);
+
 /// Uses the CPU loops and packed weights, without gradients.
 std::unique_ptr<const LayerMath> fusedMath(ComputeType type);
 /// Uses only ATen, on any device.

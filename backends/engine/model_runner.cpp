@@ -109,14 +109,12 @@ public:
         , m_float16(plainMath(ComputeType::float16)) {}
 
     std::shared_ptr<const Plan> plan(const PruningMask& mask, ComputeType type) const override {
-        mask.checkFits(m_spec);
-        const TypeChoice choice = chooseType(type, m_device.is_cpu(), m_model.card().dtype);
-        if (m_device.is_cpu())
-            std::call_once(m_memoryChecked, [&] {
-                checkRunMemory(m_model, choice.type, {m_store.budget(), m_form == WeightForm::packed});
-            });
-        return std::make_shared<EnginePlan>(m_model, m_store, mask, choice.reason,
-                                            Conversion{choice.type, m_form, m_device});
+        return planned(mask, chooseType(type, m_device.is_cpu(), m_model.card().dtype), {});
+    }
+
+    std::shared_ptr<const Plan> planWith(std::shared_ptr<const PlanAdapters> adapters,
+                                         const PruningMask& mask) const override {
+        return planned(mask, {ComputeType::float32, {}}, std::move(adapters));
     }
 
     at::Tensor embed(const Plan& plan, const Batch& batch) const override {
@@ -132,7 +130,7 @@ public:
                         LayerObserver* observer) const override {
         checkStream(x, batch);
         return guarded([&] {
-            const auto weights = ownPlan(plan).layer(layer);
+            const auto weights = ownPlan(plan).adaptedLayer(layer, batch);
             AttentionInput input = inputOf(*weights, batch);
             if (cache)
                 useCache(input, *cache, layer);
@@ -152,6 +150,8 @@ public:
         for (const LayerMask& variant : variants)
             checkVariant(variant, m_spec.layers.at(static_cast<std::size_t>(layer)));
         checkWhole(batch);
+        if (ownPlan(plan).hasAdapters())
+            throw Error("Variants of a layer cannot be run with trained tensors");
         guarded([&] {
             const EnginePlan& own = ownPlan(plan);
             const auto weights = own.layer(layer);
@@ -170,7 +170,7 @@ public:
         if (!attentionScales.empty() && std::ssize(attentionScales) != batch.rows)
             throw Error(fmt::format("{} attention scales were given for {} rows", attentionScales.size(), batch.rows));
         guarded([&] {
-            const auto weights = ownPlan(plan).gradientLayer(layer);
+            const auto weights = ownPlan(plan).adaptedGradientLayer(layer, batch);
             AttentionInput input = inputOf(*weights, batch);
             if (!attentionScales.empty())
                 input.attentionScales =
@@ -184,7 +184,7 @@ public:
         checkStream(x, batch);
         checkWhole(batch);
         return guarded([&] {
-            const auto weights = ownPlan(plan).gradientLayer(layer);
+            const auto weights = ownPlan(plan).adaptedGradientLayer(layer, batch);
             auto recorded = recordLayerGraph(gradientMathOf(plan), inputOf(*weights, batch), flat(x), wanted);
             return std::make_unique<GuardedLayer>(std::move(recorded), m_model.card().path);
         });
@@ -244,6 +244,17 @@ public:
     }
 
 private:
+    std::shared_ptr<const Plan> planned(const PruningMask& mask, const TypeChoice& choice,
+                                        std::shared_ptr<const PlanAdapters> adapters) const {
+        mask.checkFits(m_spec);
+        if (m_device.is_cpu())
+            std::call_once(m_memoryChecked, [&] {
+                checkRunMemory(m_model, choice.type, {m_store.budget(), m_form == WeightForm::packed});
+            });
+        return std::make_shared<EnginePlan>(m_model, m_store, mask, choice.reason,
+                                            Conversion{choice.type, m_form, m_device}, std::move(adapters));
+    }
+
     std::unique_ptr<const LayerMath> mathFor(ComputeType type) const {
         return m_form == WeightForm::packed ? fusedMath(type) : plainMath(type);
     }

@@ -23,6 +23,16 @@ struct Norm {
     explicit operator bool() const { return weight.defined(); }
 };
 
+/// A low-rank update of some outputs of a projection: outputs [begin, begin + rows of b) += scale (dropped x) A^T B^T.
+struct LinearUpdate {
+    at::Tensor a;               ///< [rank, in] float32
+    at::Tensor b;               ///< [outputs, rank] float32
+    std::int64_t begin = 0;     ///< the first of its outputs
+    double scale = 1;
+    double dropout = 0;         ///< probability with which an input is dropped
+    std::uint64_t dropoutKey = 0; ///< determines which inputs are dropped (dropout.h)
+};
+
 /// A projection with its bias. Either `weight` or `packed` is set.
 struct Linear {
     std::int64_t in = 0;
@@ -31,6 +41,7 @@ struct Linear {
     std::shared_ptr<const PackedMatrix> packed;     ///< the weight, packed for the CPU
     std::shared_ptr<const PackedMatrix> transposed; ///< the packed transpose, for the backward pass only
     at::Tensor bias;                                ///< float32; undefined = no bias
+    std::vector<LinearUpdate> updates = {};         ///< of an adapter
 };
 
 /// The form of converted weights: packed for products on the CPU, packed together with the transpose for the backward
@@ -42,6 +53,15 @@ struct Conversion {
     ComputeType type = ComputeType::float32;
     WeightForm form = WeightForm::packed;
     at::Device device = at::kCPU;
+};
+
+/// A tensor of the plan's adapters that requires a gradient.
+struct AdapterLeaf {
+    enum class Part { a, b, weight };
+
+    WeightName weight;
+    Part part;
+    at::Tensor tensor;
 };
 
 /// A layer without its cut units. If the whole attention sublayer is cut, including its bias, spec.attention is `none`.
@@ -65,6 +85,7 @@ struct PlanLayer {
     /// can have as long as these are kept.
     std::array<SharedWeight, 2> replaced;
     std::int64_t bytes = 0;
+    std::vector<AdapterLeaf> leaves = {}; ///< tensors of the plan's adapters whose gradients are wanted
 };
 
 /// The weights of the embedding and the output head.
@@ -79,6 +100,7 @@ struct EmbeddingAndHead {
     Linear classifierDense;
     Linear classifier;
     std::int64_t bytes = 0;
+    std::vector<AdapterLeaf> leaves = {}; ///< as in PlanLayer
 };
 
 /// @throws Error naming a weight that cannot be read

@@ -24,6 +24,10 @@ public:
     std::shared_ptr<const Plan> plan(const PruningMask& mask, ComputeType type) const override {
         return m_runner.plan(mask, type);
     }
+    std::shared_ptr<const Plan> planWith(std::shared_ptr<const PlanAdapters> adapters,
+                                         const PruningMask& mask) const override {
+        return m_runner.planWith(std::move(adapters), mask);
+    }
     at::Tensor embed(const Plan& plan, const Batch& batch) const override { return m_runner.embed(plan, batch); }
     at::Tensor runLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, KvCache* cache,
                         LayerObserver* observer) const override {
