@@ -29,9 +29,9 @@ void checkPlace(const WeightPlace& place, const ModelSpec& spec) {
     const auto& [layer, name] = place;
     if (layer >= spec.layerCount() || isOfLayer(name) != (layer >= 0) || needOf(spec, layer, name) == Need::absent)
         throw Error(fmt::format("The adapter changes the {}, which the model does not have", nameOf(place)));
-    if (layer >= 0 && spec.storedLayer(layer) != layer)
+    if (layer >= 0 && adaptedLayer(spec, layer) != layer)
         throw Error(fmt::format("The adapter changes the {}, which shares the weights of layer {}", nameOf(place),
-                                spec.storedLayer(layer)));
+                                adaptedLayer(spec, layer)));
 }
 
 } // namespace
@@ -40,6 +40,13 @@ bool canHaveUpdate(WeightName name) {
     using enum WeightName;
     constexpr std::array names{query, key, value, output, gate, up, down};
     return std::ranges::find(names, name) != names.end();
+}
+
+int adaptedLayer(const ModelSpec& spec, int layer) {
+    int first = 0;
+    while (first < layer && spec.storedLayer(first) != spec.storedLayer(layer))
+        ++first;
+    return first;
 }
 
 void checkFits(const Adapter& adapter, const ModelSpec& spec) {
