@@ -17,6 +17,8 @@ enum class FileKind {
     gguf,       ///< an export in one file
     exportCard, ///< the card beside it
     compensation, ///< the compensation beside a mask
+    adapter,       ///< weights of an adapter (adapter_model.safetensors)
+    adapterConfig, ///< their configuration (adapter_config.json)
 };
 
 /// The kind of a figure's file by its lower-case extension without the dot: "png". @throws Error for another one
