@@ -93,6 +93,21 @@ bool isCompensation(std::string_view content) {
     return isSafetensors(content) && holds(content.substr(0, metadata), compensationMark);
 }
 
+/// A safetensors file whose header names a tensor as PEFT does.
+bool isAdapter(std::string_view content) {
+    constexpr std::size_t header = 1 << 16;
+    return isSafetensors(content) && holds(content.substr(0, header), "\"base_model.model.");
+}
+
+bool isAdapterConfig(std::string_view content) {
+    return isJsonObject(content) && holds(content, "\"peft_type\"");
+}
+
+bool isTraining(std::string_view content) {
+    constexpr std::size_t metadata = 128;
+    return isSafetensors(content) && holds(content.substr(0, metadata), trainingMark);
+}
+
 constexpr std::array rows{
     KindRow{FileKind::mask, "", "a mask", true, isMask},
     KindRow{FileKind::session, "", "a session", false, isSessionFile},
@@ -104,6 +119,9 @@ constexpr std::array rows{
     KindRow{FileKind::gguf, "", "a GGUF file", false, isGguf},
     KindRow{FileKind::exportCard, "", "the card of an export", false, isExportCard},
     KindRow{FileKind::compensation, "", "the compensation of a mask", false, isCompensation},
+    KindRow{FileKind::adapter, "", "an adapter", false, isAdapter},
+    KindRow{FileKind::adapterConfig, "", "the configuration of an adapter", false, isAdapterConfig},
+    KindRow{FileKind::training, "", "a training run", false, isTraining},
 };
 
 const KindRow& rowOf(FileKind kind) {

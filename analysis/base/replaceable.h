@@ -17,6 +17,9 @@ enum class FileKind {
     gguf,       ///< an export in one file
     exportCard, ///< the card beside it
     compensation, ///< the compensation beside a mask
+    adapter,       ///< weights of an adapter (adapter_model.safetensors)
+    adapterConfig, ///< their configuration (adapter_config.json)
+    training,      ///< a training run that can go on (checkpoint.safetensors)
 };
 
 /// The kind of a figure's file by its lower-case extension without the dot: "png". @throws Error for another one
@@ -37,6 +40,8 @@ bool isExportCard(std::string_view content);
 
 /// The text in the header of a mask's compensation by which it is known as such.
 inline constexpr std::string_view compensationMark = "secateur_compensation";
+/// Key in the metadata of the file of a training run.
+inline constexpr std::string_view trainingMark = "secateur_training";
 
 /// The words in an export's card by which isExportCard() knows it.
 inline constexpr std::string_view exportCardMark = "export, written by Secateur ";

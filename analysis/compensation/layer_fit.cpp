@@ -206,8 +206,9 @@ void addSums(const Model& model, const Plan& plan, int layer, const at::Tensor& 
     }
 }
 
-LayerCompensation withFitted(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which,
+LayerCompensation withFitted(const Model& model, int layer, const LayerMask& mask, Projection which,
                              CompensationMode mode, const FittedProjection& fitted) {
+    const ModelSpec& spec = model.spec();
     LayerCompensation whole = compensationOf(mask);
     const bool isOutput = which == Projection::output;
     const std::vector<bool>& marks = isOutput ? mask.heads : mask.neurons;
@@ -217,9 +218,13 @@ LayerCompensation withFitted(const ModelSpec& spec, int layer, const LayerMask& 
     SharedWeight& weight = isOutput ? whole.outputWeight : whole.downWeight;
     factors = fitted.factors.defined() ? wholeFactors(fitted.factors, marks) : std::vector<float>();
     bias = fitted.bias.defined() ? floatsOf(fitted.bias) : std::vector<float>();
-    weight = mode == CompensationMode::weights
-                 ? wholeWeight(fitted.weight, keptColumns(spec, layer, mask, which), width)
-                 : SharedWeight();
+    weight = SharedWeight();
+    if (mode != CompensationMode::weights)
+        return whole;
+    const at::Tensor columns = keptColumns(spec, layer, mask, which);
+    const at::Tensor update = model.update(layer, weightOf(which));
+    weight = wholeWeight(update.defined() ? fitted.weight - update.index_select(1, columns) : fitted.weight, columns,
+                         width);
     return whole;
 }
 

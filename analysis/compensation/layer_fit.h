@@ -70,8 +70,9 @@ void addSums(const Model& model, const Plan& plan, int layer, const at::Tensor& 
 /// Empty sums for the kept columns of a mask.
 SumParts emptySums(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which);
 
-/// The compensation of a layer in which one projection is replaced by a fitted one. The other stays as it is.
-LayerCompensation withFitted(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which,
+/// The compensation of a layer in which one projection is replaced by a fitted one. The other stays as it is. A
+/// replaced weight is without the update of an adapter, which the model adds to it.
+LayerCompensation withFitted(const Model& model, int layer, const LayerMask& mask, Projection which,
                              CompensationMode mode, const FittedProjection& fitted);
 
 } // namespace secateur

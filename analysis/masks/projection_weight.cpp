@@ -19,7 +19,11 @@ const SharedWeight& replacementOf(const LayerCompensation& compensation, WeightN
 
 at::Tensor projectionWeight(const Model& model, int layer, WeightName which, const LayerCompensation& compensation) {
     const SharedWeight& own = replacementOf(compensation, which);
-    return own ? tensorOf(own, model.spec().hidden) : model.tensor(layer, which);
+    if (!own)
+        return model.tensor(layer, which);
+    const at::Tensor weight = tensorOf(own, model.spec().hidden);
+    const at::Tensor update = model.update(layer, which);
+    return update.defined() ? weight + update : weight;
 }
 
 } // namespace secateur

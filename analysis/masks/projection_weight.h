@@ -20,7 +20,8 @@ at::Tensor tensorOf(const SharedWeight& weight, std::int64_t rows);
 const SharedWeight& replacementOf(const LayerCompensation& compensation, WeightName which);
 
 /// The output or down projection [hidden, columns] of a layer with its compensation: the weight that replaces it,
-/// float32, or that of the model in the stored type. The factors of the compensation are not in it.
+/// float32, or that of the model in the stored type. The update of an adapter is added to both. The factors of the
+/// compensation are not in it.
 at::Tensor projectionWeight(const Model& model, int layer, WeightName which, const LayerCompensation& compensation);
 
 } // namespace secateur

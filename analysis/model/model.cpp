@@ -13,6 +13,10 @@ at::Tensor Model::rows(int layer, WeightName name, std::span<const std::int64_t>
     return tensor(layer, name).index_select(0, at::tensor(at::ArrayRef(indices.data(), indices.size())));
 }
 
+at::Tensor Model::update(int, WeightName) const {
+    return {};
+}
+
 const Runner& Model::runner() const {
     throw Error("can be inspected, but not run", card().path);
 }

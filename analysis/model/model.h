@@ -89,6 +89,8 @@ public:
     /// Some rows of a matrix, in the order of `indices`. Only these rows of a quantised matrix are converted.
     /// @throws Error as tensor()
     virtual at::Tensor rows(int layer, WeightName name, std::span<const std::int64_t> indices) const;
+    /// What an adapter adds to a projection, [out, in], float32; tensor() contains it. Undefined = nothing.
+    virtual at::Tensor update(int layer, WeightName name) const;
     /// File and tensor of a weight for messages: "model.safetensors: model.layers.0.self_attn.q_proj.weight". Empty if
     /// the model does not have the weight.
     virtual std::string place(int layer, WeightName name) const = 0;

@@ -19,6 +19,7 @@ struct ModelCard {
     std::string dtype;       ///< stored type of most weights: "F16", "Q4_1"
     std::string tokenizer;   ///< kind of tokenizer; empty if there is none
     std::string fingerprint; ///< empty until it is computed
+    std::string adapter;     ///< folder of the adapter that changes its weights; empty = none
     std::vector<std::string> warnings;
 };
 

@@ -236,7 +236,7 @@ void SearchSteps::restore(PruningMask& mask, int layer, Projection which, const 
     const at::Tensor weight = columnsOf(m_model, layer, which, keptColumns(spec, layer, own, which));
     const FittedProjection fitted = fittedProjection(CompensationMode::weights, sums, weight, 1, m_rules.mu);
     own.compensation = std::make_shared<const LayerCompensation>(
-        withFitted(spec, layer, own, which, CompensationMode::weights, fitted));
+        withFitted(m_model, layer, own, which, CompensationMode::weights, fitted));
     mask.setLayer(layer, std::move(own));
 }
 

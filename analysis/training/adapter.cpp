@@ -42,6 +42,10 @@ bool canHaveUpdate(WeightName name) {
     return std::ranges::find(names, name) != names.end();
 }
 
+int adaptedLayer(const ModelSpec& spec, int layer) {
+    return spec.firstSharing(layer);
+}
+
 void checkFits(const Adapter& adapter, const ModelSpec& spec) {
     for (const auto& [place, update] : adapter.updates) {
         checkPlace(place, spec);

@@ -46,6 +46,8 @@ struct Adapter {
 
 /// The projections that can have a low-rank update: query, key, value, output, gate, up, down.
 bool canHaveUpdate(WeightName name);
+/// The layer whose changes an adapter holds for a layer: the first of those that share its weights.
+int adaptedLayer(const ModelSpec& spec, int layer);
 
 /// Checks that an adapter fits a model: layers, names and shapes, and that all numbers are finite.
 /// @throws Error naming the layer and the projection

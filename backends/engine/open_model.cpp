@@ -5,6 +5,7 @@
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
 #include "backends/base/memory_error.h"
+#include "backends/engine/adapted_model.h"
 #include "backends/formats/checkpoint.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
@@ -244,7 +245,7 @@ std::shared_ptr<const Model> openModel(const std::string& given, const Progress&
 
 std::vector<std::string> overwrittenFiles(const Model& model) {
     std::vector<std::string> warnings;
-    if (const auto* own = dynamic_cast<const CheckpointModel*>(&model))
+    if (const auto* own = dynamic_cast<const CheckpointModel*>(&baseOf(model)))
         for (const std::string& name : own->overwrittenFiles())
             warnings.push_back(name + " was written to while it was open: the results may mix old and new weights");
     return warnings;

@@ -22,6 +22,8 @@ public:
 
     /// A weight in the stored type. @throws Error if the model does not have it
     at::Tensor weight(WeightName name) const;
+    /// The output or down projection with its compensation: projectionWeight(). @throws Error as weight()
+    at::Tensor projection(WeightName name, const LayerCompensation& compensation) const;
     /// A vector as float32 on the device. Undefined if the model does not have it.
     at::Tensor vector(WeightName name) const;
     /// The weights of a norm. Undefined if the model does not have it.
@@ -54,6 +56,10 @@ at::ScalarType WeightReader::type() const {
 
 at::Tensor WeightReader::weight(WeightName name) const {
     return m_model.tensor(m_layer, name);
+}
+
+at::Tensor WeightReader::projection(WeightName name, const LayerCompensation& compensation) const {
+    return projectionWeight(m_model, m_layer, name, compensation);
 }
 
 at::Tensor WeightReader::vector(WeightName name) const {
@@ -227,8 +233,7 @@ private:
 
     /// The output or down projection, with the weight that the compensation puts there.
     at::Tensor projection(WeightName which) const {
-        const SharedWeight& own = replacementOf(m_compensation, which);
-        return own ? tensorOf(own, m_spec.hidden) : m_reader.weight(which);
+        return m_reader.projection(which, m_compensation);
     }
 
     /// Converts the output projection. @param scale factor of its weights and of the model's bias, but not of the bias

@@ -181,6 +181,15 @@ std::vector<TensorEntry> safetensorsEntries(const std::shared_ptr<const MappedFi
     return entries;
 }
 
+std::map<std::string, std::string> safetensorsMetadata(const std::shared_ptr<const MappedFile>& file) {
+    const JsonObject header = JsonObject::parse(headerOf(*file).first, file->path() + ": header");
+    std::map<std::string, std::string> texts;
+    const auto metadata = header.object("__metadata__");
+    for (const std::string& key : metadata ? metadata->keys() : std::vector<std::string>())
+        texts[key] = metadata->text(key).value_or("");
+    return texts;
+}
+
 bool looksLikeSafetensors(std::string_view bytes) {
     std::uint64_t length = 0;
     if (bytes.size() <= lengthBytes || bytes[lengthBytes] != '{')

@@ -37,6 +37,9 @@ ShardIndex readShardIndex(const std::shared_ptr<const MappedFile>& file);
 /// Lists the tensors of a safetensors file. @throws Error
 std::vector<TensorEntry> safetensorsEntries(const std::shared_ptr<const MappedFile>& file);
 
+/// The texts that a safetensors file states besides its tensors, by key. @throws Error as safetensorsEntries()
+std::map<std::string, std::string> safetensorsMetadata(const std::shared_ptr<const MappedFile>& file);
+
 inline constexpr HfWeights safetensorsWeights{"model.safetensors.index.json", "model.safetensors", safetensorsEntries};
 
 /// Whether bytes begin a safetensors file: the length of a JSON header, and its opening brace.

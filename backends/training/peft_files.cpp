@@ -1,0 +1,105 @@
+#include "backends/training/peft_files.h"
+
+#include "analysis/base/error.h"
+#include "backends/base/atomic_file.h"
+#include "backends/base/mapped_file.h"
+#include "backends/formats/hf_weights.h"
+#include "backends/session/mask_json.h"
+#include "backends/training/peft_config.h"
+#include "backends/training/peft_names.h"
+#include "backends/training/peft_tensors.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace secateur {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* configName = "adapter_config.json";
+constexpr const char* weightsName = "adapter_model.safetensors";
+constexpr const char* maskName = "mask.json";
+
+void makeFolder(const std::string& folder) {
+    std::error_code failure;
+    fs::create_directories(folder, failure);
+    if (failure)
+        throw Error("the folder cannot be made: " + failure.message(), folder);
+}
+
+std::string pathIn(const std::string& folder, const char* name) {
+    return (fs::path(folder) / name).string();
+}
+
+std::shared_ptr<const MappedFile> weightsIn(const std::string& folder) {
+    const std::string path = pathIn(folder, weightsName);
+    std::error_code ignored;
+    if (!fs::exists(path, ignored))
+        throw Error(fs::exists(pathIn(folder, "adapter_model.bin"), ignored)
+                        ? "has adapter_model.bin, a pickle, but no adapter_model.safetensors"
+                        : "has no adapter_model.safetensors",
+                    folder, "An adapter is a folder that PEFT or Secateur wrote");
+    return openWeights(path);
+}
+
+/// Removes the weights that are equal to those of the model. PEFT stores all weights of a module.
+void removeUnchanged(Adapter& adapter, const Model& model) {
+    std::erase_if(adapter.weights, [&](const auto& item) {
+        const auto& [place, numbers] = item;
+        const at::Tensor own = model.tensor(place.first, place.second).to(at::kFloat).contiguous();
+        return own.numel() == std::ssize(numbers) && std::equal(numbers.begin(), numbers.end(), own.data_ptr<float>());
+    });
+}
+
+} // namespace
+
+void writeAdapter(const std::string& folder, const Adapter& adapter, const Model& model, const MaskRecord* mask) {
+    checkFits(adapter, model.spec());
+    const PeftModules modules = peftModules(adapter, model);
+    const TensorMetadata metadata{{"format", "pt"},
+                                  {"secateur", SECATEUR_VERSION},
+                                  {"fingerprint", adapter.fingerprint},
+                                  {"mask", mask ? maskDigest(mask->mask) : "dense"},
+                                  {"parts", fusedPartsText(modules)}};
+    makeFolder(folder);
+    if (mask)
+        writeMask(pathIn(folder, maskName), *mask);
+    AtomicFiles files;
+    files.add(pathIn(folder, weightsName), tensorBytes(modules, metadata), FileKind::adapter);
+    files.add(pathIn(folder, configName), peftConfigText(adapter, modules, model), FileKind::adapterConfig);
+    files.commit();
+}
+
+Adapter readAdapter(const std::string& folder, const Model& model) {
+    const PeftConfig config = readPeftConfig(pathIn(folder, configName));
+    const auto file = weightsIn(folder);
+    Adapter adapter = adapterFrom(file, config, model);
+    adapter.settings = {config.rank, config.alpha, config.dropout};
+    adapter.modelName = config.modelName;
+    adapter.fingerprint = safetensorsMetadata(file)["fingerprint"];
+    try {
+        checkFits(adapter, model.spec());
+    } catch (const Error& error) {
+        throw error.within(file->path());
+    }
+    file->checkWhole();
+    removeUnchanged(adapter, model);
+    return adapter;
+}
+
+AdapterOrigin adapterOrigin(const std::string& folder) {
+    std::map<std::string, std::string> metadata = safetensorsMetadata(weightsIn(folder));
+    AdapterOrigin origin{metadata["fingerprint"], metadata["mask"], {}};
+    std::error_code ignored;
+    if (origin.maskDigest != "dense" && fs::exists(pathIn(folder, maskName), ignored))
+        origin.maskPath = pathIn(folder, maskName);
+    return origin;
+}
+
+} // namespace secateur
