@@ -21,9 +21,9 @@ enum class TrainedPart { a, b, weight };
 struct TrainedTensor {
     WeightPlace place;
     TrainedPart part = TrainedPart::a;
-    std::vector<float> values;
-    std::vector<float> firstMoment;
-    std::vector<float> secondMoment;
+    std::vector<float> values = {};
+    std::vector<float> firstMoment = {};
+    std::vector<float> secondMoment = {};
     bool operator==(const TrainedTensor&) const = default;
 };
 

@@ -22,8 +22,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array partNames{"a", "b", "weight"};
-
 Json jsonOf(const TrainingSettings& settings) {
     Json targets = Json::array();
     for (const WeightName target : settings.targets)
