@@ -13,11 +13,11 @@ namespace secateur {
 
 namespace {
 
-using Places = std::vector<std::int64_t>;
+using Units = std::vector<std::int64_t>;
 
 /// The columns of some heads or neurons of a matrix A, multiplied by the factors of a compensation.
 /// @param a [rank, units * width] @param kept units, ascending @param factors of all units; empty = 1
-at::Tensor columnsOf(const at::Tensor& a, std::int64_t width, const Places& kept, const std::vector<float>& factors) {
+at::Tensor columnsOf(const at::Tensor& a, std::int64_t width, const Units& kept, const std::vector<float>& factors) {
     at::Tensor columns = a;
     if (std::ssize(kept) * width != a.size(1))
         columns = a.reshape({a.size(0), -1, width}).index_select(1, at::tensor(kept).to(a.device())).flatten(1);
@@ -30,7 +30,7 @@ at::Tensor columnsOf(const at::Tensor& a, std::int64_t width, const Places& kept
 }
 
 /// The rows of some heads or neurons of a matrix B. @param b [units * width, rank]
-at::Tensor rowsOf(const at::Tensor& b, std::int64_t width, const Places& kept) {
+at::Tensor rowsOf(const at::Tensor& b, std::int64_t width, const Units& kept) {
     if (std::ssize(kept) * width == b.size(0))
         return b;
     return b.reshape({-1, width, b.size(1)}).index_select(0, at::tensor(kept).to(b.device())).flatten(0, 1);
@@ -88,7 +88,7 @@ private:
     }
 
     /// Adds the update of a projection that reads the stream. @param width outputs of a unit
-    void addRows(Linear& linear, WeightName name, std::int64_t width, const Places& kept, std::int64_t begin) {
+    void addRows(Linear& linear, WeightName name, std::int64_t width, const Units& kept, std::int64_t begin) {
         if (const LowRankTensors* own = updateOf(name))
             add(linear, name, *own, own->a, rowsOf(own->b, width, kept), begin);
     }
@@ -179,9 +179,9 @@ private:
     const PlanAdapters& m_adapters;
     std::uint64_t m_key;
     PlanLayer m_made;
-    Places m_heads; ///< kept units
-    Places m_kvHeads;
-    Places m_neurons;
+    Units m_heads; ///< kept units
+    Units m_kvHeads;
+    Units m_neurons;
 };
 
 } // namespace
