@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,8 +27,33 @@ struct TrainingSet {
     std::int64_t truncated = 0;       ///< rows that were longer than the maximum length
     std::int64_t skipped = 0;         ///< rows that were left out: invalid, or without a target
     std::string source;               ///< path of the data
+    std::string format;               ///< "text", "instructions", "chat" or "classification"
+    std::string templateName;         ///< the template of instructions and chats; otherwise empty
     std::string digest;               ///< "sha256:..." of ids, targets and labels
     std::vector<std::string> warnings;
 };
+
+/// A training set in two parts. Both have the format and the classes of the whole.
+struct TrainingSplit {
+    TrainingSet training; ///< with the warnings and the counts of rows of the whole
+    TrainingSet heldOut;
+};
+
+/// How many examples are held out, and which.
+struct HeldOutRules {
+    double share = 0.05;   ///< of the examples, rounded to the nearest number; 0 = none
+    std::size_t least = 1; ///< but never all
+    std::size_t most = 200;
+    std::uint64_t seed = 0;
+};
+
+/// Divides a set into examples to train on and examples to evaluate with. Both parts keep the order of the set, and its
+/// source and digest. The choice depends only on the number of examples and the rules. @throws UsageError for a share
+/// that is not from 0 to 1
+TrainingSplit splitOff(const TrainingSet& set, const HeldOutRules& rules = {});
+
+/// The numbers 0 to count - 1 in the order in which an epoch trains on the examples. The order depends only on the
+/// arguments, on every machine. @param epoch counted from 0
+std::vector<std::size_t> epochOrder(std::size_t count, std::uint64_t seed, int epoch);
 
 } // namespace secateur
