@@ -41,8 +41,8 @@ struct TrainingSplit {
 
 /// How many examples are held out, and which.
 struct HeldOutRules {
-    double share = 0.05;    ///< of the examples, rounded to the nearest number; 0 = none
-    std::size_t least = 1;  ///< but never all
+    double share = 0.05;   ///< of the examples, rounded to the nearest number; 0 = none
+    std::size_t least = 1; ///< but never all
     std::size_t most = 200;
     std::uint64_t seed = 0;
 };

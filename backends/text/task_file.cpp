@@ -26,21 +26,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Line {
-    std::size_t number = 0; ///< counted from 1
-    std::string text;
-};
-
-/// The lines of a file that are not blank.
-std::vector<Line> linesOf(const std::string& path) {
-    const std::string content = readTextFile(path);
-    std::vector<Line> lines;
-    std::size_t number = 0;
-    for (std::string& line : split(content, '\n')) {
-        ++number;
-        if (!trimmed(line).empty())
-            lines.push_back({number, std::move(line)});
-    }
+/// The lines of a file that are not blank. @throws Error if there are none
+std::vector<TextLine> rowsOfTask(const std::string& path) {
+    std::vector<TextLine> lines = nonBlankLines(readTextFile(path));
     if (lines.empty())
         throw Error("holds no rows", path);
     return lines;
@@ -48,7 +36,7 @@ std::vector<Line> linesOf(const std::string& path) {
 
 std::vector<std::string> labelsOf(const std::string& path, std::size_t rows) {
     std::vector<std::string> labels;
-    for (const Line& line : linesOf(path)) {
+    for (const TextLine& line : rowsOfTask(path)) {
         labels.emplace_back(trimmed(line.text));
         if (labels.back() != "0" && labels.back() != "1")
             throw Error(fmt::format("expected 0 or 1, found \"{}\"", labels.back().substr(0, 40)),
@@ -78,7 +66,7 @@ public:
     TaskReader(std::string path, const TaskFileOptions& options)
         : m_path(std::move(path))
         , m_options(options)
-        , m_lines(linesOf(m_path)) {}
+        , m_lines(rowsOfTask(m_path)) {}
 
     Task read(const Progress& progress) {
         const JsonObject first = row(m_lines.front());
@@ -96,7 +84,7 @@ public:
     }
 
 private:
-    JsonObject row(const Line& line) const {
+    JsonObject row(const TextLine& line) const {
         return JsonObject::parse(line.text, fmt::format("{}: line {}", m_path, line.number));
     }
 
@@ -128,7 +116,7 @@ private:
 
     std::string m_path;
     const TaskFileOptions& m_options;
-    std::vector<Line> m_lines;
+    std::vector<TextLine> m_lines;
     std::vector<std::string> m_labels;
     Task m_task;
 };

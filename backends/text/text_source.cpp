@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <utility>
 
 namespace secateur {
 
@@ -19,26 +20,14 @@ namespace {
 
 constexpr std::array<const char*, 4> usualFields{"text", "content", "page", "prompt"};
 
-std::string fieldOf(const JsonObject& row, const std::string& field) {
-    if (!field.empty()) {
-        const auto text = row.text(field);
-        if (!text)
-            row.refuse(field, "is missing");
-        return *text;
-    }
-    const auto usual = std::ranges::find_if(usualFields, [&](const char* name) { return row.isText(name); });
-    if (usual == usualFields.end())
-        throw Error("has none of the fields text, content, page, prompt", row.subject(), "Name the field by --field");
-    return *row.text(*usual);
-}
-
 std::vector<std::string> rowsOf(const fs::path& path, const std::string& field) {
     const std::string content = readTextFile(path.string());
     std::vector<std::string> documents;
     std::size_t number = 0;
     for (const std::string_view line : splitDocuments(content, TextSplit::line)) {
         ++number;
-        documents.push_back(fieldOf(JsonObject::parse(line, fmt::format("{}: row {}", path.string(), number)), field));
+        documents.push_back(
+            documentIn(JsonObject::parse(line, fmt::format("{}: row {}", path.string(), number)), field));
     }
     return documents;
 }
@@ -61,6 +50,17 @@ std::vector<std::string> partsOf(std::string_view content, TextSplit split) {
 }
 
 } // namespace
+
+std::vector<TextLine> nonBlankLines(std::string_view text) {
+    std::vector<TextLine> lines;
+    std::size_t number = 0;
+    for (std::string& line : split(text, '\n')) {
+        ++number;
+        if (!trimmed(line).empty())
+            lines.push_back({number, std::move(line)});
+    }
+    return lines;
+}
 
 std::string readTextFile(const std::string& path) {
     const auto file = MappedFile::open(path);
@@ -93,6 +93,19 @@ std::vector<std::string> readDocuments(const std::string& path, const std::strin
     } catch (const fs::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
     }
+}
+
+std::string documentIn(const JsonObject& row, const std::string& field) {
+    if (!field.empty()) {
+        const auto text = row.text(field);
+        if (!text)
+            row.refuse(field, "is missing");
+        return *text;
+    }
+    const auto usual = std::ranges::find_if(usualFields, [&](const char* name) { return row.isText(name); });
+    if (usual == usualFields.end())
+        throw Error("has none of the fields text, content, page, prompt", row.subject(), "Name the field by --field");
+    return *row.text(*usual);
 }
 
 std::string sourceName(const std::string& path) {

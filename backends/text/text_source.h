@@ -2,11 +2,23 @@
 
 #include "analysis/text/sequences.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace secateur {
+
+class JsonObject;
+
+/// A line of a text file.
+struct TextLine {
+    std::size_t number = 0; ///< counted from 1
+    std::string text;
+};
+
+/// The lines of a text that are not blank.
+std::vector<TextLine> nonBlankLines(std::string_view text);
 
 /// The content of a text file: the one way in which texts and tasks are read. Neither the beginning nor a part of an
 /// invalid text is used.
@@ -24,6 +36,10 @@ void checkUtf8(std::string_view text, const std::string& name);
 /// @throws Error naming the file, and the row of a .jsonl
 std::vector<std::string> readDocuments(const std::string& path, const std::string& field = {},
                                        TextSplit split = TextSplit::document);
+
+/// The document in a row of a .jsonl file: the text of `field` or, if it is empty, of the first usual field.
+/// @throws Error naming the row
+std::string documentIn(const JsonObject& row, const std::string& field = {});
 
 /// The name of a path in results: the path, or "built-in".
 std::string sourceName(const std::string& path);
