@@ -16,13 +16,13 @@ struct PeftConfig;
 
 /// The update of a module of transformers.
 struct PeftUpdate {
-    LowRankUpdate update;
+    LowRankUpdate update = {};
     std::int64_t in = 0;
     std::int64_t out = 0;
     bool transposed = false; ///< whether the module is a Conv1D, which stores its matrix as [in, out]
     /// Ranks of the updates of queries, keys and values in that of their fused matrix, 0 = none; empty = not fused. A
     /// has the rows of their A, B has their B on its diagonal.
-    std::vector<int> parts;
+    std::vector<int> parts = {};
 };
 
 /// A whole weight of a module, which replaces that of the model.
