@@ -8,11 +8,13 @@
 #include "analysis/running/runner.h"
 #include "analysis/session/result_key.h"
 #include "backends/base/runtime.h"
+#include "backends/engine/adapted_model.h"
 #include "backends/engine/open_model.h"
 #include "backends/json/result_json.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/text_source.h"
+#include "backends/training/peft_files.h"
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
@@ -166,14 +168,52 @@ void addRunOptions(CLI::App& verb, RunOptions& options) {
             "--memory-budget", [&options](const std::string& text) { options.memoryBudget = bytesOf(text); },
             "Maximum memory for converted weights, in bytes or as 500M or 2G [half of the free memory]")
         ->option_text("SIZE");
+    addAdapterOption(verb, options);
+}
+
+void addAdapterOption(CLI::App& verb, RunOptions& options) {
+    verb.add_option("--adapter", options.adapter, "Folder of a LoRA adapter (PEFT) to add to the model's weights")
+        ->option_text("DIR");
 }
 
 void addMaskOption(CLI::App& verb, RunOptions& options) {
     verb.add_option("--mask", options.mask, "Mask .json to apply")->option_text("FILE");
 }
 
+namespace {
+
+/// Warnings about an adapter that was trained on another model, or under another mask.
+std::vector<std::string> adapterWarnings(const RunOptions& options, const Model& base) {
+    const AdapterOrigin origin = adapterOrigin(options.adapter);
+    std::vector<std::string> warnings;
+    if (!origin.fingerprint.empty() && origin.fingerprint != base.fingerprint())
+        warnings.push_back(fmt::format("{}: The adapter was trained on a checkpoint with another fingerprint: on {}, "
+                                       "and this one is {}",
+                                       options.adapter, origin.fingerprint, base.fingerprint()));
+    if (options.mask.empty() && !options.hasOtherMasks && !origin.maskPath.empty())
+        warnings.push_back(
+            fmt::format("{}: The mask beside the adapter is not applied without --mask", origin.maskPath));
+    return warnings;
+}
+
+} // namespace
+
+std::shared_ptr<const Model> openAdapted(const std::string& path, const RunOptions& options, const Console& console,
+                                         const Progress& progress, std::vector<std::string>& warnings) {
+    auto model = open(path, console, progress, options.memoryBudget);
+    if (options.adapter.empty())
+        return model;
+    const auto adapter = std::make_shared<const Adapter>(readAdapter(options.adapter, *model));
+    const std::vector<std::string> more = adapterWarnings(options, *model);
+    warnings.insert(warnings.end(), more.begin(), more.end());
+    return withAdapter(std::move(model), adapter, {.device = console.device, .memoryBudget = options.memoryBudget},
+                       options.adapter);
+}
+
 MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::string>& warnings) {
-    MaskReading reading = readMask(path, model.spec(), model.fingerprint());
+    MaskReading reading = readMask(path, model.spec(), baseOf(model).fingerprint());
+    if (reading.record.fingerprint == model.fingerprint())
+        reading = readMask(path, model.spec(), model.fingerprint());
     for (const std::string& warning : reading.warnings)
         warnings.push_back(path + ": " + warning);
     return std::move(reading.record);
@@ -181,9 +221,10 @@ MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::
 
 ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
                      const Progress& progress) {
-    ReadyModel ready{open(path, console, progress, options.memoryBudget), nullptr, {}, {}};
+    ReadyModel ready;
+    ready.model = openAdapted(path, options, console, progress, ready.warnings);
     const Model& model = *ready.model;
-    ready.warnings = model.card().warnings;
+    ready.warnings.insert(ready.warnings.begin(), model.card().warnings.begin(), model.card().warnings.end());
     if (!options.mask.empty())
         ready.mask = maskOf(options.mask, model, ready.warnings);
     ready.plan =

@@ -52,12 +52,16 @@ std::shared_ptr<const Model> open(const std::string& path, const Console& consol
 /// Options of verbs that run a model.
 struct RunOptions {
     std::string mask; ///< path of the mask file; empty = dense
+    bool hasOtherMasks = false; ///< whether the verb applies masks that are not in `mask`
+    std::string adapter; ///< folder of the adapter; empty = none
     std::string dtype = "auto";
     std::int64_t memoryBudget = 0;
 };
 
-/// Adds --dtype and --memory-budget.
+/// Adds --dtype, --memory-budget and --adapter.
 void addRunOptions(CLI::App& verb, RunOptions& options);
+/// Adds --adapter.
+void addAdapterOption(CLI::App& verb, RunOptions& options);
 /// Adds --mask, for verbs that take at most one mask.
 void addMaskOption(CLI::App& verb, RunOptions& options);
 
@@ -69,7 +73,12 @@ struct ReadyModel {
     std::vector<std::string> warnings; ///< warnings about model, mask and memory
 };
 
-/// Reads a mask file for a model, and appends warnings.
+/// Opens a model with the adapter of the options, if there is one, and appends warnings about the adapter. The mask
+/// beside an adapter is not applied.
+std::shared_ptr<const Model> openAdapted(const std::string& path, const RunOptions& options, const Console& console,
+                                         const Progress& progress, std::vector<std::string>& warnings);
+
+/// Reads a mask file for a model, and appends warnings. A mask of the model without its adapter fits too.
 MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::string>& warnings);
 
 /// Opens the model and plans its run under the mask. Logs the chosen dtype and the reason for it.

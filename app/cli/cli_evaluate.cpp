@@ -193,7 +193,9 @@ void evaluateSeveral(const EvaluateArguments& arguments, const Console& console)
     if (arguments.against != "dense")
         throw UsageError("several masks are compared with the dense model only", "--against");
     const auto begin = std::chrono::steady_clock::now();
-    ReadyModel ready = openToRun(arguments.path, arguments.run, console, console.progress().part(0, 0));
+    RunOptions run = arguments.run;
+    run.hasOtherMasks = true;
+    ReadyModel ready = openToRun(arguments.path, run, console, console.progress().part(0, 0));
     if (givesPooledOutput(*ready.model))
         throw UsageError("an encoder without a head is evaluated under one mask only", "--mask");
     const std::vector<Evaluation> runs = evaluateMasks(ready, arguments, console);
@@ -202,6 +204,7 @@ void evaluateSeveral(const EvaluateArguments& arguments, const Console& console)
         printJson(evaluationsJson(fullCard(*ready.model), runs, secondsSince(begin), ready.warnings));
         return;
     }
+    printAdapter(ready.model->card());
     printRuns(runs);
     printNotes(ready.warnings);
 }
@@ -300,6 +303,7 @@ void evaluateOne(const EvaluateArguments& arguments, const Console& console) {
         printJson(evaluationJson(fullCard(*ready.model), evaluation, arguments.tasks.listsAnswers));
         return;
     }
+    printAdapter(ready.model->card());
     if (evaluation.text)
         printText(*evaluation.text, evaluation);
     if (evaluation.pooled)

@@ -150,9 +150,11 @@ struct Measured {
 ReadyModel opened(const MeasureArguments& arguments, bool runs, const Console& console, const Progress& progress) {
     if (runs)
         return openToRun(arguments.path, arguments.run, console, progress);
-    ReadyModel ready{open(arguments.path, console, progress), nullptr, {}, {}};
+    ReadyModel ready;
+    ready.model = openAdapted(arguments.path, arguments.run, console, progress, ready.warnings);
     checkProducts(*ready.model);
-    ready.warnings = ready.model->card().warnings;
+    const std::vector<std::string>& more = ready.model->card().warnings;
+    ready.warnings.insert(ready.warnings.begin(), more.begin(), more.end());
     return ready;
 }
 

@@ -83,7 +83,8 @@ Session sessionFor(const PlotArguments& arguments, const FigureRequest& request,
         return readSession(arguments.path);
     const std::vector<MetricRequest> metrics = metricsOf(request); // throws before the model is opened
     const Progress progress = console.progress();
-    ReadyModel ready{open(arguments.path, console, progress.part(0, 0)), nullptr, {}, {}};
+    ReadyModel ready;
+    ready.model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), ready.warnings);
     Session session;
     session.model = fullCard(*ready.model);
     session.results = measureAll(ready, arguments.text, metrics, console, progress);
@@ -126,8 +127,8 @@ Figure drawFrom(const FromPrompt& source, const PlotArguments& arguments, const 
     if (!arguments.prompt)
         throw UsageError("needs a prompt: --prompt TEXT", arguments.figure);
     const Progress progress = console.progress();
-    const auto model = open(arguments.path, console, progress.part(0, 0), arguments.run.memoryBudget);
     std::vector<std::string> warnings;
+    const auto model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings);
     PruningMask mask =
         arguments.run.mask.empty() ? PruningMask(model->spec()) : maskOf(arguments.run.mask, *model, warnings).mask;
     printNotes(warnings);

@@ -122,7 +122,9 @@ void pruneVerb(const PruneArguments& arguments, const Console& console) {
     SearchLogs logs(arguments.out);
     {
         const Progress progress = console.progress();
-        const auto model = open(arguments.path, console, progress.part(0, 0), arguments.run.memoryBudget);
+        RunOptions run = arguments.run;
+        run.hasOtherMasks = !arguments.base.empty();
+        const auto model = openAdapted(arguments.path, run, console, progress.part(0, 0), warnings);
         checkProducts(*model);
         card = fullCard(*model);
         if (!arguments.base.empty())

@@ -51,6 +51,11 @@ std::string shownMask(const EvaluatedMask& mask) {
     return mask.name.empty() ? "dense" : mask.name;
 }
 
+void printAdapter(const ModelCard& card) {
+    if (!card.adapter.empty())
+        print("all rows with the adapter {}\n", card.adapter);
+}
+
 BosRule bosRuleFor(std::optional<BosMode> mode, std::string_view user) {
     switch (mode.value_or(BosMode::tokenizerDefault)) {
     case BosMode::tokenizerDefault:

@@ -47,6 +47,8 @@ BosRule bosRuleFor(std::optional<BosMode> mode, std::string_view user);
 // Names as they are printed: "the built-in text" for the source "built-in"; "dense" for a mask without a name.
 std::string shownSource(const std::string& source);
 std::string shownMask(const EvaluatedMask& mask);
+/// Prints the adapter that all results of an evaluation have, also those of the dense model; nothing without one.
+void printAdapter(const ModelCard& card);
 
 /// Prints the losses of a text under a mask and of its reference.
 void printText(const TextEvaluation& text, const Evaluation& evaluation);

@@ -57,7 +57,11 @@ OrderedJson cardFields(const ModelCard& card) {
 }
 
 OrderedJson modelFields(const ModelCard& card) {
-    return {{"path", card.path}, {"architecture", card.spec.architecture}, {"fingerprint", card.fingerprint}};
+    OrderedJson fields{
+        {"path", card.path}, {"architecture", card.spec.architecture}, {"fingerprint", card.fingerprint}};
+    if (!card.adapter.empty())
+        fields["adapter"] = card.adapter;
+    return fields;
 }
 
 OrderedJson maskFields(const EvaluatedMask& mask) {

@@ -66,6 +66,8 @@ void refuseOtherKinds(const JsonObject& config) {
                                     std::pair{"layer_replication", "LoRA with repeated layers"},
                                     std::pair{"trainable_token_indices", "trained tokens"},
                                     std::pair{"target_parameters", "LoRA of parameters without a module"},
+                                    std::pair{"use_bdlora", "block-diagonal LoRA"},
+                                    std::pair{"kasa_config", "KaSA"},
                                     std::pair{"velora_config", "VeLoRA"},
                                     std::pair{"monteclora_config", "MonteCLoRA"},
                                     std::pair{"arrow_config", "Arrow"}};

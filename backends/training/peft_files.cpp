@@ -9,10 +9,8 @@
 #include "backends/training/peft_names.h"
 #include "backends/training/peft_tensors.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -48,15 +46,6 @@ std::shared_ptr<const MappedFile> weightsIn(const std::string& folder) {
     return openWeights(path);
 }
 
-/// Removes the weights that are equal to those of the model. PEFT stores all weights of a module.
-void removeUnchanged(Adapter& adapter, const Model& model) {
-    std::erase_if(adapter.weights, [&](const auto& item) {
-        const auto& [place, numbers] = item;
-        const at::Tensor own = model.tensor(place.first, place.second).to(at::kFloat).contiguous();
-        return own.numel() == std::ssize(numbers) && std::equal(numbers.begin(), numbers.end(), own.data_ptr<float>());
-    });
-}
-
 } // namespace
 
 void writeAdapter(const std::string& folder, const Adapter& adapter, const Model& model, const MaskRecord* mask) {
@@ -89,7 +78,6 @@ Adapter readAdapter(const std::string& folder, const Model& model) {
         throw error.within(file->path());
     }
     file->checkWhole();
-    removeUnchanged(adapter, model);
     return adapter;
 }
 

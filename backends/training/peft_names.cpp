@@ -78,9 +78,7 @@ std::vector<PeftWeight> peftWeights(const Model& model, std::optional<std::strin
             continue;
         for (std::size_t index = 0; index < weightNameCount; ++index) {
             const WeightPlace place{layer, static_cast<WeightName>(index)};
-            const bool isChangeable = canHaveUpdate(place.second) || canBeReplaced(place.second);
-            const TensorPattern* pattern =
-                isChangeable && model.has(layer, place.second) ? patternOf(model, info, place) : nullptr;
+            const TensorPattern* pattern = model.has(layer, place.second) ? patternOf(model, info, place) : nullptr;
             if (!pattern)
                 continue;
             const int stored = layer < 0 ? layer : spec.storedLayer(layer);

@@ -10,7 +10,7 @@
 
 namespace secateur {
 
-/// A weight that an adapter can change, by the name that it has in the class of transformers.
+/// A weight by the name that it has in the class of transformers.
 struct PeftWeight {
     WeightPlace place;
     std::string module; ///< "model.layers.3.self_attn.q_proj"; parts of a fused matrix have the same module
@@ -22,7 +22,7 @@ struct PeftWeight {
 /// Whether an adapter can replace a weight: weights and biases of norms, of the pooler and of the classifier.
 bool canBeReplaced(WeightName name);
 
-/// The weights of a model that an adapter can change, in the order of their places. Of layers that share their weights,
+/// The weights of a model, in the order of their places. Of layers that share their weights,
 /// only the first. A model in GGUF has the names of its class in transformers.
 /// @param prefix of the module names; empty = that of the class which transformers opens the model with
 /// @throws Error if the architecture has no class in transformers

@@ -165,6 +165,12 @@ std::vector<float> numbersOf(const TensorEntry& entry) {
     return {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()};
 }
 
+/// Whether numbers are those of a weight of the model.
+bool isOf(const Model& model, const WeightPlace& place, const std::vector<float>& numbers) {
+    const at::Tensor own = model.tensor(place.first, place.second).to(at::kFloat).contiguous();
+    return std::equal(numbers.begin(), numbers.end(), own.data_ptr<float>(), own.data_ptr<float>() + own.numel());
+}
+
 void checkShape(const TensorEntry& entry, const std::vector<std::int64_t>& expected) {
     if (entry.shape != expected)
         throw Error(fmt::format("has shape {}, but the model and adapter_config.json need {}", shapeText(entry.shape),
@@ -183,8 +189,8 @@ public:
             const std::vector<PeftWeight> weights = peftWeights(model, prefix);
             m_matrices.merge(matricesOf(weights));
             for (const PeftWeight& weight : weights)
-                if (canBeReplaced(weight.place.second))
-                    m_replaced.emplace(weight.module + "." + weight.kind, weight.place);
+                if (weight.part == FusedPart::whole)
+                    m_whole.emplace(weight.module + "." + weight.kind, weight.place);
         }
         const std::map<std::string, std::string> metadata = safetensorsMetadata(file);
         if (const auto parts = metadata.find("parts"); parts != metadata.end())
@@ -197,7 +203,9 @@ public:
         for (const auto& [module, pair] : m_updates)
             addUpdate(module, pair);
         if (m_adapter.empty())
-            throw Error("has no tensors", m_file->path());
+            throw Error("has no update and no trained weight", m_file->path());
+        // PEFT stores all weights of a module.
+        std::erase_if(m_adapter.weights, [&](const auto& item) { return isOf(m_model, item.first, item.second); });
         return std::move(m_adapter);
     }
 
@@ -220,14 +228,19 @@ private:
             addWeight(entry, name);
     }
 
+    /// PEFT also stores embeddings and LM heads that it does not change.
     void addWeight(const TensorEntry& entry, const std::string& name) {
-        const auto found = m_replaced.find(name);
-        if (found == m_replaced.end())
-            throw Error("cannot be changed by an adapter here: only norms, the pooler and the classifier are replaced, "
-                        "and only projections of attention and MLPs are updated",
+        const auto found = m_whole.find(name);
+        if (found == m_whole.end())
+            throw Error("is not a weight that an adapter changes: the low-rank update of a projection, or a whole "
+                        "weight of a norm, the pooler or the classifier",
                         entry.subject());
         checkShape(entry, expectedShape(m_model.spec(), found->second.first, found->second.second));
-        m_adapter.weights[found->second] = numbersOf(entry);
+        std::vector<float> numbers = numbersOf(entry);
+        if (canBeReplaced(found->second.second))
+            m_adapter.weights[found->second] = std::move(numbers);
+        else if (!isOf(m_model, found->second, numbers))
+            throw Error(fmt::format("changes the {}, which is not read", title(found->second.second)), entry.subject());
     }
 
     void addUpdate(const std::string& module, const Matrices& pair) {
@@ -299,7 +312,7 @@ private:
     const PeftConfig& m_config;
     const Model& m_model;
     std::map<std::string, PeftParts> m_matrices;    ///< by module, under every prefix
-    std::map<std::string, WeightPlace> m_replaced; ///< by the name of the tensor, under every prefix
+    std::map<std::string, WeightPlace> m_whole;     ///< by the name of the tensor, under every prefix
     std::optional<JsonObject> m_parts;             ///< fusedPartsText()
     std::map<std::string, Matrices> m_updates;
     Adapter m_adapter;
