@@ -96,7 +96,7 @@ private:
     std::vector<TextLine> m_rows;
 };
 
-std::string requiredText(const JsonObject& row, const std::string& key) {
+std::string textField(const JsonObject& row, const std::string& key) {
     const auto text = row.text(key);
     if (!text)
         row.refuse(key, "is missing");
@@ -125,8 +125,8 @@ LabelledLine labelledLine(const std::string& line, const std::string& place) {
 }
 
 std::vector<ChatMessage> instructionMessages(const JsonObject& row) {
-    return {{"user", requiredText(row, "instruction"), row.text("input").value_or("")},
-            {"assistant", requiredText(row, "output")}};
+    return {{"user", textField(row, "instruction"), row.text("input").value_or("")},
+            {"assistant", textField(row, "output")}};
 }
 
 std::vector<ChatMessage> chatMessages(const JsonObject& row) {
@@ -135,7 +135,7 @@ std::vector<ChatMessage> chatMessages(const JsonObject& row) {
         row.refuse("messages", "is missing or empty");
     std::vector<ChatMessage> messages;
     for (const JsonObject& message : *objects) {
-        messages.push_back({requiredText(message, "role"), requiredText(message, "content")});
+        messages.push_back({textField(message, "role"), textField(message, "content")});
         const std::string& role = messages.back().role;
         if (role != "system" && role != "user" && role != "assistant")
             message.refuse("role", fmt::format("expected system, user or assistant, found \"{}\"", role));
