@@ -115,9 +115,9 @@ void checkSet(const Model& model, const TrainingSet& set) {
             throw Error(isEncoder ? "An encoder is trained on labelled texts" : "A decoder is not trained on labels",
                         set.source);
         if (isEncoder && example.label >= model.spec().classes)
-            throw Error(fmt::format("has a label {}, but the model has {} classes", example.label,
-                                    model.spec().classes),
-                        set.source);
+            throw Error(
+                fmt::format("has a label {}, but the model has {} classes", example.label, model.spec().classes),
+                set.source);
     }
 }
 
@@ -136,8 +136,7 @@ public:
         if (m_settings.steps > 0)
             m_steps = m_settings.steps;
         else if (m_settings.minutes == 0)
-            m_steps = std::max<std::int64_t>(
-                1, std::llround(m_settings.epochs * static_cast<double>(m_perEpoch)));
+            m_steps = std::max<std::int64_t>(1, std::llround(m_settings.epochs * static_cast<double>(m_perEpoch)));
         const std::vector<TokenSequence> sequences = sequencesOf(pointersTo(set.examples));
         m_batchTokens = tokensAtOnce(model, *m_training, sequences, mostTokens, m_memory);
     }
@@ -184,8 +183,8 @@ private:
     std::vector<const TrainingExample*> examplesOf(std::int64_t step) {
         const std::int64_t epoch = step / m_perEpoch;
         if (m_order.empty() || epoch != m_epoch)
-            m_order = epochOrder(m_set.examples.size(), static_cast<std::uint64_t>(m_settings.seed),
-                                 static_cast<int>(epoch));
+            m_order =
+                epochOrder(m_set.examples.size(), static_cast<std::uint64_t>(m_settings.seed), static_cast<int>(epoch));
         m_epoch = epoch;
         const auto size = static_cast<std::size_t>(m_settings.sequencesOfStep());
         const std::size_t begin = static_cast<std::size_t>(step % m_perEpoch) * size;
@@ -208,8 +207,8 @@ private:
         const float weight = 1.F / static_cast<float>(std::max<std::int64_t>(1, targets));
         BackwardSteps steps;
         steps.scalars = [&](std::size_t batch) {
-            return std::vector<BackwardScalar>{{Scalarisation::taskLoss, set.targets[batch],
-                                                std::vector<float>(set.targets[batch].size(), weight)}};
+            return std::vector<BackwardScalar>{
+                {Scalarisation::taskLoss, set.targets[batch], std::vector<float>(set.targets[batch].size(), weight)}};
         };
         steps.taps = [](int, std::size_t) { return std::vector<Tap>(); };
         steps.begins = [&](std::size_t, std::size_t, LossGradient& top) {

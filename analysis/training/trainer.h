@@ -36,10 +36,10 @@ struct TrainingState {
 
 /// The result of a step. The loss is that before the update.
 struct StepResult {
-    double lossNats = 0;       ///< mean over the targets of the step's sequences, with dropout
+    double lossNats = 0; ///< mean over the targets of the step's sequences, with dropout
     double learningRate = 0;
-    double gradientNorm = 0;   ///< Euclidean norm of all gradients, before they are clipped
-    std::int64_t tokens = 0;   ///< of the step's sequences
+    double gradientNorm = 0; ///< Euclidean norm of all gradients, before they are clipped
+    std::int64_t tokens = 0; ///< of the step's sequences
     bool operator==(const StepResult&) const = default;
 };
 

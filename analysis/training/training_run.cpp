@@ -87,7 +87,8 @@ private:
 
     void step(const Progress& progress) {
         const auto begun = Clock::now();
-        const double done = m_run.steps > 0 ? static_cast<double>(m_trainer.step()) / static_cast<double>(m_run.steps) : 0;
+        const double done =
+            m_run.steps > 0 ? static_cast<double>(m_trainer.step()) / static_cast<double>(m_run.steps) : 0;
         const double next =
             m_run.steps > 0 ? static_cast<double>(m_trainer.step() + 1) / static_cast<double>(m_run.steps) : 0;
         progress.report(done, text());
@@ -107,9 +108,8 @@ private:
         if (m_run.records.empty())
             return "first step";
         const auto recent = std::min<std::ptrdiff_t>(std::ssize(m_run.records), 20);
-        const double sum =
-            std::accumulate(m_run.records.end() - recent, m_run.records.end(), 0.0,
-                            [](double all, const StepRecord& record) { return all + record.lossNats; });
+        const double sum = std::accumulate(m_run.records.end() - recent, m_run.records.end(), 0.0,
+                                           [](double all, const StepRecord& record) { return all + record.lossNats; });
         return fmt::format("step {}, loss {:.3f}, {:.0f} tokens/s", m_trainer.step() + 1,
                            sum / static_cast<double>(recent),
                            static_cast<double>(m_run.tokens()) / std::max(1e-9, m_run.seconds()));
@@ -182,8 +182,8 @@ PairedNats pairedNats(std::span<const ExampleLoss> first, std::span<const Exampl
         squares += rest * rest;
     }
     const auto count = static_cast<double>(first.size());
-    const double error = count > 1 ? std::sqrt(squares * count / (count - 1)) / targets
-                                   : std::numeric_limits<double>::quiet_NaN();
+    const double error =
+        count > 1 ? std::sqrt(squares * count / (count - 1)) / targets : std::numeric_limits<double>::quiet_NaN();
     return {difference, error};
 }
 

@@ -43,11 +43,11 @@ struct TrainingRun {
 
     std::int64_t steps = 0; ///< number of all steps; 0 while it is not known
     TrainingState state;
-    std::vector<StepRecord> records;  ///< [state.step]
-    std::vector<HeldOutScore> scores; ///< the first is that of the pruned model
-    TrainingState best;               ///< the state with the lowest held-out loss, without moments
-    std::vector<ExampleLoss> dense;   ///< held-out losses of the dense model
-    std::vector<ExampleLoss> pruned;  ///< held-out losses before the first step
+    std::vector<StepRecord> records;    ///< [state.step]
+    std::vector<HeldOutScore> scores;   ///< the first is that of the pruned model
+    TrainingState best;                 ///< the state with the lowest held-out loss, without moments
+    std::vector<ExampleLoss> dense;     ///< held-out losses of the dense model
+    std::vector<ExampleLoss> pruned;    ///< held-out losses before the first step
     std::vector<ExampleLoss> recovered; ///< held-out losses of the best state
     bool isDone = false;
 
@@ -62,8 +62,8 @@ struct TrainingCallbacks {
     std::function<void(const TrainingRun&)> save;    ///< stores the run, so that it can go on
 };
 
-/// Trains to the end of a run. A new run has no records. With TrainingSettings::minutes, the number of steps is computed
-/// from the time of the first five and stored. If it is stopped, saves the run and throws Cancelled.
+/// Trains to the end of a run. A new run has no records. With TrainingSettings::minutes, the number of steps is
+/// computed from the time of the first five and stored. If it is stopped, saves the run and throws Cancelled.
 /// @param heldOut sequences that are not trained on; may be empty: then the last state is the best one
 /// @throws Error as Trainer does, after saving
 void runTraining(TrainingRun& run, const Model& model, const PruningMask& mask, const TrainingSet& set,

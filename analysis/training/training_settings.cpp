@@ -81,8 +81,8 @@ WeightName projectionOf(std::string_view shortName) {
         return down;
     const auto* found = std::ranges::find(projections, shortName, [](const auto& row) { return row.second; });
     if (found == projections.end())
-        throw UsageError(fmt::format("Unknown projection '{}'. Known projections: q, k, v, o, gate, up, down, fc1, fc2",
-                                     shortName));
+        throw UsageError(
+            fmt::format("Unknown projection '{}'. Known projections: q, k, v, o, gate, up, down, fc1, fc2", shortName));
     return found->first;
 }
 
@@ -127,7 +127,8 @@ void checkSettings(const TrainingSettings& settings) {
     check(adapter.dropout >= 0 && adapter.dropout < 1, "The dropout must be at least 0 and less than 1");
     check(std::isfinite(settings.learningRate) && settings.learningRate > 0, "The learning rate must be positive");
     check(std::isfinite(settings.weightDecay) && settings.weightDecay >= 0, "The weight decay must not be negative");
-    check(std::isfinite(settings.clipNorm) && settings.clipNorm >= 0, "The limit of the gradients must not be negative");
+    check(std::isfinite(settings.clipNorm) && settings.clipNorm >= 0,
+          "The limit of the gradients must not be negative");
     check(settings.warmupSteps >= 0 && settings.steps >= 0, "Numbers of steps must not be negative");
     check(settings.batch >= 1 && settings.accumulation >= 1, "A step needs at least one sequence");
     check(settings.length >= 2, "A sequence needs at least 2 tokens");

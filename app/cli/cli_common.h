@@ -116,6 +116,7 @@ void addEvaluate(CLI::App& program, Console& console);
 void addExport(CLI::App& program, Console& console);
 void addMask(CLI::App& program, Console& console);
 void addPrune(CLI::App& program, Console& console);
+void addRecover(CLI::App& program, Console& console);
 void addSession(CLI::App& program, Console& console);
 void addSweep(CLI::App& program, Console& console);
 

@@ -96,6 +96,7 @@ void build(CLI::App& program, cli::Console& console) {
     cli::addAblate(program, console);
     cli::addPrune(program, console);
     cli::addCompensate(program, console);
+    cli::addRecover(program, console);
     cli::addEvaluate(program, console);
     cli::addSweep(program, console);
     cli::addMask(program, console);

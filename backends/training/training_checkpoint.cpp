@@ -236,6 +236,35 @@ std::string trainingCsv(const TrainingRun& run) {
     return text;
 }
 
+std::string trainingJson(const TrainingRun& run, const std::string& out, std::span<const std::string> warnings) {
+    Json scores = Json::array();
+    for (const HeldOutScore& score : run.scores)
+        scores.push_back({{"step", score.step}, {"loss_nats", score.lossNats}, {"accuracy", score.accuracy}});
+    Json losses = Json::array();
+    for (const StepRecord& record : run.records)
+        losses.push_back(record.lossNats);
+    Json json{{"adapter", out},
+              {"settings", jsonOf(run.settings)},
+              {"steps", run.state.step},
+              {"best_step", run.best.step},
+              {"tokens", run.tokens()},
+              {"seconds", run.seconds()},
+              {"losses", losses},
+              {"held_out", scores},
+              {"warnings", Json(std::vector<std::string>(warnings.begin(), warnings.end()))}};
+    const auto add = [&](const char* key, std::span<const ExampleLoss> own) {
+        if (own.empty())
+            return;
+        const PairedNats difference = pairedNats(own, run.dense);
+        json[key] = {
+            {"loss_nats", meanNats(own)}, {"delta_nats", difference.nats}, {"delta_se", difference.standardError}};
+    };
+    add("dense", run.dense);
+    add("pruned", run.pruned);
+    add("recovered", run.recovered);
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string settingsJson(const TrainingSettings& settings) {
     return jsonOf(settings).dump();
 }

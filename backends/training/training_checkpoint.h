@@ -3,6 +3,7 @@
 #include "analysis/training/training_run.h"
 
 #include <optional>
+#include <span>
 #include <string>
 
 namespace secateur {
@@ -16,6 +17,10 @@ std::optional<TrainingRun> readTrainingRun(const std::string& path);
 
 /// The record of a run as a table: one line for each step, with the scores of the held-out sequences.
 std::string trainingCsv(const TrainingRun& run);
+
+/// The outcome of a run as JSON: its settings, steps, scores and losses (resources/manual/formats.md).
+/// @param out folder of the adapter
+std::string trainingJson(const TrainingRun& run, const std::string& out, std::span<const std::string> warnings);
 
 /// The settings of a run as JSON.
 std::string settingsJson(const TrainingSettings& settings);

@@ -1,0 +1,286 @@
+#include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
+#include "analysis/training/training_run.h"
+#include "app/cli/cli_common.h"
+#include "app/cli/table.h"
+#include "backends/base/atomic_file.h"
+#include "backends/base/sha256.h"
+#include "backends/session/mask_json.h"
+#include "backends/training/peft_files.h"
+#include "backends/training/training_checkpoint.h"
+#include "backends/training/training_data.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace secateur::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The settings that replace those of the recipe.
+struct SettingOptions {
+    std::optional<int> rank;
+    std::optional<double> alpha;
+    std::optional<double> dropout;
+    std::vector<std::string> targets;
+    std::vector<std::string> trained;
+    std::optional<double> learningRate;
+    std::optional<double> weightDecay;
+    std::optional<double> clipNorm;
+    std::optional<std::string> decay;
+    std::optional<std::int64_t> warmup;
+    std::optional<int> batch;
+    std::optional<int> accumulation;
+    std::optional<int> length;
+    std::optional<double> epochs;
+    std::optional<std::int64_t> steps;
+    std::optional<double> minutes;
+    std::int64_t seed = 0;
+};
+
+struct RecoverArguments {
+    std::string path;
+    std::string recipe;
+    std::string out;
+    RunOptions run;
+    TrainingDataRequest data;
+    SettingOptions settings;
+    double heldOut = 0.05;
+    std::int64_t scoreEvery = 0;
+    int patience = 0;
+    bool force = false;
+};
+
+template <typename Value>
+void replace(Value& value, const std::optional<Value>& own) {
+    if (own)
+        value = *own;
+}
+
+/// Which weights are trained besides low-rank updates: "lora", "norms" and "head".
+void setTrained(TrainingSettings& settings, const std::vector<std::string>& names) {
+    bool hasUpdates = false;
+    for (const std::string& name : names) {
+        if (name == "norms")
+            settings.trainsNorms = true;
+        else if (name == "head")
+            settings.trainsHead = true;
+        else if (name != "lora")
+            throw UsageError(fmt::format("Unknown weights '{}'. Known weights: lora, norms, head", name), "--train");
+        hasUpdates = hasUpdates || name == "lora";
+    }
+    if (!names.empty() && !hasUpdates)
+        settings.targets.clear();
+}
+
+TrainingSettings settingsOf(const RecoverArguments& arguments) {
+    const SettingOptions& own = arguments.settings;
+    TrainingSettings settings = trainingRecipe(arguments.recipe.empty() ? "amp" : arguments.recipe).settings();
+    if (arguments.recipe.empty())
+        settings.accumulation = 1;
+    replace(settings.adapter.rank, own.rank);
+    replace(settings.adapter.alpha, own.alpha);
+    replace(settings.adapter.dropout, own.dropout);
+    replace(settings.learningRate, own.learningRate);
+    replace(settings.weightDecay, own.weightDecay);
+    replace(settings.clipNorm, own.clipNorm);
+    replace(settings.warmupSteps, own.warmup);
+    replace(settings.batch, own.batch);
+    replace(settings.accumulation, own.accumulation);
+    replace(settings.length, own.length);
+    settings.seed = own.seed;
+    if (own.decay)
+        settings.decay = rateDecayOf(*own.decay);
+    if (!own.targets.empty())
+        settings.targets.clear();
+    for (const std::string& target : own.targets)
+        settings.targets.push_back(projectionOf(target));
+    setTrained(settings, own.trained);
+    if (own.steps || own.epochs || own.minutes) {
+        settings.steps = own.steps.value_or(0);
+        settings.minutes = own.minutes.value_or(0);
+        replace(settings.epochs, own.epochs);
+    }
+    checkSettings(settings);
+    return settings;
+}
+
+std::string keyOf(const Model& model, const PruningMask& mask, const TrainingSet& set,
+                  const RecoverArguments& arguments, const TrainingSettings& settings) {
+    const std::string text =
+        fmt::format("{} {} {} {} {} {} {}", model.fingerprint(), maskDigest(mask), set.digest, arguments.heldOut,
+                    arguments.scoreEvery, arguments.patience, settingsJson(settings));
+    Sha256 sum;
+    sum.add(text.data(), text.size());
+    return "sha256:" + sum.hexadecimal();
+}
+
+std::string inFolder(const std::string& folder, const char* name) {
+    return (fs::path(folder) / name).string();
+}
+
+/// The run in the folder, if it was made by the same command; otherwise a new one.
+TrainingRun runIn(const RecoverArguments& arguments, const std::string& key, const TrainingSettings& settings) {
+    const std::string path = inFolder(arguments.out, "checkpoint.safetensors");
+    if (auto run = readTrainingRun(path); run && run->key == key) {
+        printNote("continues at step {} of {}", run->state.step,
+                  run->steps > 0 ? std::to_string(run->steps) : std::string("an unknown number"));
+        return std::move(*run);
+    } else if (run && !arguments.force)
+        throw Error("is a training run with another model, mask, data or settings", path,
+                    "Give another --out, or --force to replace it");
+    TrainingRun run;
+    run.key = key;
+    run.settings = settings;
+    run.scoreEvery = arguments.scoreEvery;
+    run.patience = arguments.patience;
+    return run;
+}
+
+/// Writes the run, its record, and the adapters: the best in the folder, the last in a folder of it.
+void save(const RecoverArguments& arguments, const TrainingRun& run, const Model& model, const MaskRecord* mask) {
+    writeTrainingRun(inFolder(arguments.out, "checkpoint.safetensors"), run);
+    writeWhole(inFolder(arguments.out, "training.csv"), trainingCsv(run), FileKind::csv);
+    const TrainingState& best = run.best.tensors.empty() ? run.state : run.best;
+    writeAdapter(arguments.out, adapterOf(best, run.settings.adapter, model), model, mask);
+    writeAdapter(inFolder(arguments.out, "last"), adapterOf(run.state, run.settings.adapter, model), model, mask);
+}
+
+std::string pairedText(const PairedNats& difference) {
+    return std::isnan(difference.standardError)
+               ? fmt::format("{:+.4f}", difference.nats)
+               : fmt::format("{:+.4f} ± {:.4f}", difference.nats, difference.standardError);
+}
+
+void printRow(const char* title, std::span<const ExampleLoss> losses, std::span<const ExampleLoss> dense,
+              bool isClassifier) {
+    const double nats = meanNats(losses);
+    std::string line = fmt::format("{:<10} loss {:.4f}", title, nats);
+    if (isClassifier)
+        line += fmt::format(
+            ", accuracy {:.2f} %",
+            100.0 * static_cast<double>(std::ranges::count_if(losses, [](const auto& loss) { return loss.isRight; })) /
+                static_cast<double>(losses.size()));
+    else
+        line += fmt::format(", perplexity {:.2f}", std::exp(nats));
+    if (losses.data() != dense.data())
+        line += fmt::format(", {} nats over dense", pairedText(pairedNats(losses, dense)));
+    print("{}\n", line);
+}
+
+void printRun(const TrainingRun& run, const TrainingSplit& data, bool isClassifier, const std::string& out) {
+    print("{} steps, {} tokens, {:.0f} s, {:.0f} tokens/s\n", run.state.step, run.tokens(), run.seconds(),
+          static_cast<double>(run.tokens()) / std::max(1e-9, run.seconds()));
+    if (!run.scores.empty()) {
+        print("held-out sequences: {}\n", data.heldOut.examples.size());
+        printRow("dense", run.dense, run.dense, isClassifier);
+        printRow("pruned", run.pruned, run.dense, isClassifier);
+        printRow("recovered", run.recovered, run.dense, isClassifier);
+        print("best step: {}\n", run.best.step);
+    }
+    print("adapter: {}\n", out);
+}
+
+void recoverVerb(RecoverArguments& arguments, const Console& console) {
+    const TrainingSettings settings = settingsOf(arguments);
+    arguments.data.length = settings.length;
+    const Progress progress = console.progress();
+    std::vector<std::string> warnings;
+    const auto model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings);
+    std::optional<MaskRecord> record;
+    if (!arguments.run.mask.empty())
+        record = maskOf(arguments.run.mask, *model, warnings);
+    const PruningMask mask = record ? record->mask : PruningMask(model->spec());
+    const TrainingSet set = readTrainingSet(*model, arguments.data, progress.part(0, 0));
+    HeldOutRules heldOut;
+    heldOut.share = arguments.heldOut;
+    heldOut.least = arguments.heldOut > 0 ? 1 : 0;
+    const TrainingSplit data = splitOff(set, heldOut);
+    warnings.insert(warnings.end(), set.warnings.begin(), set.warnings.end());
+    TrainingRun run = runIn(arguments, keyOf(*model, mask, set, arguments, settings), settings);
+    const MaskRecord* const own = record ? &*record : nullptr;
+    TrainingCallbacks callbacks;
+    callbacks.save = [&](const TrainingRun& now) { save(arguments, now, *model, own); };
+    if (!run.isDone)
+        runTraining(run, *model, mask, data.training, data.heldOut.examples, callbacks,
+                    withTimeLeft(progress, console));
+    addOverwrittenFiles(*model, warnings);
+    noteWritten(arguments.out);
+    if (console.json)
+        printJson(trainingJson(run, arguments.out, warnings));
+    else {
+        printRun(run, data, model->spec().family == Family::encoder, arguments.out);
+        printNotes(warnings);
+    }
+}
+
+void addSettingOptions(CLI::App& verb, SettingOptions& options) {
+    verb.add_option("--rank", options.rank, "Rank of the updates [recipe]");
+    verb.add_option("--alpha", options.alpha, "Scale of the updates times their rank [recipe]");
+    verb.add_option("--dropout", options.dropout, "Share of the updates' inputs that is dropped [recipe]");
+    verb.add_option("--targets", options.targets, "Projections with updates: q, k, v, o, gate, up, down [recipe]")
+        ->delimiter(',');
+    verb.add_option("--train", options.trained, "Weights to train: lora, norms, head (classifier) [lora]")
+        ->delimiter(',');
+    verb.add_option("--lr", options.learningRate, "Learning rate [recipe]");
+    verb.add_option("--weight-decay", options.weightDecay, "Decoupled weight decay of AdamW [recipe]");
+    verb.add_option("--clip", options.clipNorm, "Largest norm of the gradients, 0 for no limit [recipe]");
+    verb.add_option("--schedule", options.decay, "Decay of the learning rate: linear, cosine or none [recipe]");
+    verb.add_option("--warmup", options.warmup, "Steps in which the learning rate rises [recipe]");
+    verb.add_option("--batch", options.batch, "Sequences of a batch [recipe]");
+    verb.add_option("--accumulate", options.accumulation, "Batches of a step [recipe]");
+    verb.add_option("--length", options.length, "Maximum tokens of a sequence [recipe]");
+    verb.add_option("--epochs", options.epochs, "Passes over the data [recipe]");
+    verb.add_option("--steps", options.steps, "Number of steps [from the epochs]");
+    verb.add_option("--minutes", options.minutes, "Duration, from which the number of steps is computed");
+    verb.add_option("--seed", options.seed, "Seed of the first numbers, the order of the data and the dropout")
+        ->capture_default_str();
+}
+
+void addDataOptions(CLI::App& verb, RecoverArguments& arguments) {
+    TrainingDataRequest& data = arguments.data;
+    verb.add_option("--data", data.path, "Text, .jsonl or .json to train on [built-in text]")->option_text("FILE");
+    verb.add_option("--format", data.format, "text, instructions, chat or classification [detected]");
+    verb.add_option("--template", data.templateName,
+                    "How instructions or chats are written: alpaca, chatml, ... [automatic]");
+    verb.add_option("--field", data.field, "Field of a row that contains its text [automatic]");
+    verb.add_option("--limit", data.mostExamples, "Number of sequences to use [all]");
+    verb.add_flag("--skip-broken", data.skipsBrokenRows, "Leave out invalid rows instead of stopping");
+    verb.add_option("--held-out", arguments.heldOut, "Share of the sequences that is only scored, 0 for none")
+        ->capture_default_str();
+    verb.add_option("--score-every", arguments.scoreEvery, "Steps between scores of the held-out sequences [a tenth]");
+    verb.add_option("--patience", arguments.patience, "Scores without improvement after which training ends [never]");
+}
+
+} // namespace
+
+void addRecover(CLI::App& program, Console& console) {
+    auto arguments = std::make_shared<RecoverArguments>();
+    CLI::App* verb = program.add_subcommand("recover", "Train a pruned model, so that it gets better again");
+    verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
+        ->required();
+    addMaskOption(*verb, arguments->run);
+    verb->add_option("--out", arguments->out, "Folder for the adapter; the same command continues in it")
+        ->required()
+        ->option_text("DIR");
+    verb->add_option("--recipe", arguments->recipe,
+                     "Settings: amp, gate_norm or quick (see: list recipes) [amp with steps of one sequence]");
+    addDataOptions(*verb, *arguments);
+    addSettingOptions(*verb, arguments->settings);
+    verb->add_flag("--force", arguments->force, "Replace another training run in the folder");
+    addRunOptions(*verb, arguments->run);
+    addCommonOptions(*verb, console);
+    verb->footer("Example: secateur-cli recover Llama-3.1-8B --mask cut.mask.json --data alpaca.jsonl --recipe quick "
+                 "--out adapter");
+    verb->callback([arguments, &console] { recoverVerb(*arguments, console); });
+}
+
+} // namespace secateur::cli
