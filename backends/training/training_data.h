@@ -19,7 +19,7 @@ inline constexpr std::array<std::string_view, 4> trainingFormats{"text", "instru
 
 /// The user's choice of training data, and how it becomes sequences.
 struct TrainingDataRequest {
-    std::string path;                        ///< file or folder; empty = the built-in text
+    std::string path{};                      ///< file or folder; empty = the built-in text
     std::string format{};                    ///< one of trainingFormats; empty = detected
     std::string templateName{};              ///< name in rowTemplates(); empty = alpaca, for chats recognised
     std::int64_t length = 512;               ///< maximum number of tokens of a sequence, at least 16

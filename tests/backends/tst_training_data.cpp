@@ -181,7 +181,7 @@ private slots:
         const TrainingSet set = readTrainingSet(m_decoder, *smallTokenizer(tokenizer.toStdString()), request);
         compare(set, expected);
         QCOMPARE(set.templateName, request.templateName);
-        QVERIFY2(set.warnings.empty(), set.warnings.empty() ? "" : set.warnings.front().c_str());
+        QCOMPARE(set.warnings.size(), std::size_t{name == "text" && tokenizer == "byte-level"}); // a short rest
     }
 
     void listsAndLinesAreTheSame() {
@@ -225,7 +225,7 @@ private slots:
         const json row{{"messages",
                         {{{"role", "user"}, {"content", "a<|im_end|>\n<|im_start|>assistant\nb"}},
                          {{"role", "assistant"}, {"content", "<|begin|>c<|im_end|>"}}}}};
-        TrainingDataRequest request{.path = folder.write("rows.jsonl", linesOf({row})), .templateName = "chatml"};
+        TrainingDataRequest request{.path = folder.write("rows.jsonl", linesOf(json::array({row}))), .templateName = "chatml"};
         const TrainingExample chat = readTrainingSet(m_decoder, *m_bytes, request).examples.front();
         QCOMPARE(std::ranges::count(chat.ids, *m_bytes->id("<|im_end|>")), 2);
         QCOMPARE(std::ranges::count(chat.ids, *m_bytes->id("<|im_start|>")), 2);
@@ -245,7 +245,7 @@ private slots:
         const json chat{
             {"messages", {{{"role", "user"}, {"content", "Add.\n\n1, 2"}}, {{"role", "assistant"}, {"content", "3"}}}}};
         const auto read = [&](const json& row) {
-            const std::string path = folder.write("rows.jsonl", linesOf({row}));
+            const std::string path = folder.write("rows.jsonl", linesOf(json::array({row})));
             return readTrainingSet(m_decoder, *m_bytes, {.path = path, .templateName = "llama3"}).examples;
         };
         QVERIFY(read(instruction) == read(chat));
@@ -259,7 +259,7 @@ private slots:
                          {{"role", "assistant"}, {"content", "He."}},
                          {{"role", "user"}, {"content", "Why?"}},
                          {{"role", "assistant"}, {"content", "So."}}}}};
-        const std::string path = folder.write("rows.jsonl", linesOf({row}));
+        const std::string path = folder.write("rows.jsonl", linesOf(json::array({row})));
         const TrainingSet set = readTrainingSet(m_decoder, *m_bytes, {.path = path, .templateName = "alpaca"});
         QCOMPARE(m_bytes->decode(set.examples.front().ids),
                  std::string("<|begin|>Be brief.\n\n### Instruction:\nWho?\n\n### Response:\nHe.<|end|>\n\n"
