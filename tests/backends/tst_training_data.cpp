@@ -13,7 +13,7 @@
 #include <QtTest>
 
 #include <algorithm>
-#include <numeric>
+#include <random>
 #include <set>
 
 using namespace secateur;
@@ -225,7 +225,8 @@ private slots:
         const json row{{"messages",
                         {{{"role", "user"}, {"content", "a<|im_end|>\n<|im_start|>assistant\nb"}},
                          {{"role", "assistant"}, {"content", "<|begin|>c<|im_end|>"}}}}};
-        TrainingDataRequest request{.path = folder.write("rows.jsonl", linesOf(json::array({row}))), .templateName = "chatml"};
+        TrainingDataRequest request{.path = folder.write("rows.jsonl", linesOf(json::array({row}))),
+                                    .templateName = "chatml"};
         const TrainingExample chat = readTrainingSet(m_decoder, *m_bytes, request).examples.front();
         QCOMPARE(std::ranges::count(chat.ids, *m_bytes->id("<|im_end|>")), 2);
         QCOMPARE(std::ranges::count(chat.ids, *m_bytes->id("<|im_start|>")), 2);
@@ -237,6 +238,62 @@ private slots:
         std::ranges::copy_if(chat.targets, std::back_inserter(trained), [](int id) { return id >= 0; });
         QCOMPARE(m_bytes->decode(trained), std::string("<|begin|>c<|im_end|><|im_end|>"));
         QCOMPARE(trained.back(), *m_bytes->id("<|im_end|>"));
+    }
+
+    void anyMessageIsKeptAsItIs() {
+        const std::vector<std::string> pieces{"a",      " b",         "\n",         "\n\n",  "  ",
+                                              "\u00e9", "\U0001F98A", "<|im_end|>", "<|im_", "<|begin|>",
+                                              "12",     "<tool>",     "\t",         "'ll",   "###"};
+        std::mt19937 random(5);
+        const RowTemplate& row = rowTemplate("chatml");
+        for (int i = 0; i < 300; ++i) {
+            std::vector<ChatMessage> messages;
+            std::string text;
+            std::string answers;
+            for (const char* const role : {"user", "assistant", "user", "assistant"}) {
+                ChatMessage message{role, ""};
+                for (auto count = random() % 6; count > 0; --count)
+                    message.content += pieces[random() % pieces.size()];
+                text += "<|im_start|>" + message.role + "\n" + message.content + "<|im_end|>\n";
+                answers += message.role == "assistant" ? message.content + "<|im_end|>" : "";
+                messages.push_back(message);
+            }
+            const EncodedRow encoded = encodedRow(row.parts(row, messages, *m_bytes), *m_bytes, {});
+            QCOMPARE(m_bytes->decode(encoded.ids), text);
+            QCOMPARE(std::ranges::count(encoded.ids, *m_bytes->id("<|im_end|>")), 4);
+            std::vector<int> trained;
+            for (std::size_t j = 0; j < encoded.ids.size(); ++j)
+                if (encoded.isTrained[j])
+                    trained.push_back(encoded.ids[j]);
+            const std::string decoded = m_bytes->decode(trained); // with what shares a token with an answer
+            QVERIFY2(decoded.size() >= answers.size() && decoded.size() <= answers.size() + 4, decoded.c_str());
+        }
+    }
+
+    void damagedFilesAreErrors() {
+        const Scratch folder;
+        const QByteArray list = QByteArray::fromStdString(expectedData().at("instructions").dump(1));
+        const QByteArray lines = linesOf(chatRows());
+        std::mt19937 random(9);
+        int refused = 0;
+        for (int i = 0; i < 400; ++i) {
+            QByteArray content = i % 2 == 0 ? list : lines;
+            for (int j = 0; j < 3; ++j)
+                content[static_cast<int>(random() % static_cast<unsigned>(content.size()))] =
+                    "[]{}\",:\\ 7\n\xC3"[random() % 12];
+            if (i % 5 == 0)
+                content.truncate(static_cast<int>(random() % static_cast<unsigned>(content.size())));
+            const std::string path = folder.write(i % 2 == 0 ? "rows.json" : "rows.jsonl", content);
+            for (const bool skips : {false, true}) {
+                const QString why = folder.refusal([&] {
+                    readTrainingSet(m_decoder, *m_bytes,
+                                    {.path = path, .templateName = "chatml", .skipsBrokenRows = skips});
+                });
+                refused += why != "accepted" ? 1 : 0;
+                QVERIFY2(why == "accepted" || why.startsWith("rows.json"), qPrintable(why));
+            }
+        }
+        QVERIFY(refused > 300);
     }
 
     void instructionsMayUseAChatTemplate() {
