@@ -209,15 +209,19 @@ std::span<const RowTemplate> rowTemplates() {
     return conversationTemplates;
 }
 
-const RowTemplate& rowTemplate(std::string_view name) {
-    const auto found = std::ranges::find(conversationTemplates, name, &RowTemplate::name);
-    if (found != conversationTemplates.end())
-        return *found;
+std::string rowTemplateNames() {
     std::vector<std::string> names;
     for (const RowTemplate& row : conversationTemplates)
         names.emplace_back(row.name);
-    throw UsageError(fmt::format("is not known; the templates are {}", join(names, ", ")),
-                     fmt::format("template {}", name));
+    return join(names, ", ");
+}
+
+const RowTemplate& rowTemplate(std::string_view name) {
+    const auto found = std::ranges::find(conversationTemplates, name, &RowTemplate::name);
+    if (found == conversationTemplates.end())
+        throw UsageError(fmt::format("is not known; the templates are {}", rowTemplateNames()),
+                         fmt::format("template {}", name));
+    return *found;
 }
 
 const RowTemplate* recognisedTemplate(std::string_view chatTemplate) {

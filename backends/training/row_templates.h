@@ -38,6 +38,8 @@ struct RowTemplate {
 };
 
 std::span<const RowTemplate> rowTemplates();
+/// The names of all templates for messages: "alpaca, alpaca_code, chatml".
+std::string rowTemplateNames();
 /// @throws UsageError listing the known names
 const RowTemplate& rowTemplate(std::string_view name);
 /// The template that writes conversations as a checkpoint's chat template does; nullptr if it is not known. Chat

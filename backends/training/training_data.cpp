@@ -203,12 +203,9 @@ private:
             return rowTemplate("alpaca");
         if (const RowTemplate* const known = recognisedTemplate(m_tokenizer.card().chatTemplate))
             return *known;
-        std::vector<std::string> names;
-        for (const RowTemplate& row : rowTemplates())
-            names.emplace_back(row.name);
         throw Error(m_tokenizer.card().chatTemplate.empty() ? "has no chat template" : "has an unknown chat template",
                     m_model.path.empty() ? m_source : m_model.path,
-                    "Name the template of the chats by --template: " + join(names, ", "));
+                    "Name the template of the chats by --template: " + rowTemplateNames());
     }
 
     void readConversations() {

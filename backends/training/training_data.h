@@ -19,11 +19,11 @@ inline constexpr std::array<std::string_view, 4> trainingFormats{"text", "instru
 
 /// The user's choice of training data, and how it becomes sequences.
 struct TrainingDataRequest {
-    std::string path;                        ///< file or folder; empty = the built-in text
-    std::string format{};                    ///< one of trainingFormats; empty = detected
-    std::string templateName{};              ///< name in rowTemplates(); empty = alpaca, for chats recognised
-    std::int64_t length = 512;               ///< maximum number of tokens of a sequence, at least 16
-    std::string field{};                     ///< field of a row with text; empty = automatic
+    std::string path{};         ///< file or folder; empty = the built-in text
+    std::string format{};       ///< one of trainingFormats; empty = detected
+    std::string templateName{}; ///< name in rowTemplates(); empty = alpaca, for chats recognised
+    std::int64_t length = 512;  ///< maximum number of tokens of a sequence, at least 16; encoders: at most the context
+    std::string field{};        ///< field of a row with text; empty = automatic
     TextSplit split = TextSplit::document;   ///< how a plain text is divided into documents
     BosRule bos = BosRule::tokenizerDefault; ///< firstOnly = for the first document of a text, and every row
     bool skipsBrokenRows = false;            ///< whether invalid rows are left out; else they are errors

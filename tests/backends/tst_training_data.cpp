@@ -13,7 +13,7 @@
 #include <QtTest>
 
 #include <algorithm>
-#include <numeric>
+#include <random>
 #include <set>
 
 using namespace secateur;
@@ -181,7 +181,7 @@ private slots:
         const TrainingSet set = readTrainingSet(m_decoder, *smallTokenizer(tokenizer.toStdString()), request);
         compare(set, expected);
         QCOMPARE(set.templateName, request.templateName);
-        QVERIFY2(set.warnings.empty(), set.warnings.empty() ? "" : set.warnings.front().c_str());
+        QCOMPARE(set.warnings.size(), std::size_t{name == "text" && tokenizer == "byte-level"}); // a short rest
     }
 
     void listsAndLinesAreTheSame() {
@@ -225,7 +225,8 @@ private slots:
         const json row{{"messages",
                         {{{"role", "user"}, {"content", "a<|im_end|>\n<|im_start|>assistant\nb"}},
                          {{"role", "assistant"}, {"content", "<|begin|>c<|im_end|>"}}}}};
-        TrainingDataRequest request{.path = folder.write("rows.jsonl", linesOf({row})), .templateName = "chatml"};
+        TrainingDataRequest request{.path = folder.write("rows.jsonl", linesOf(json::array({row}))),
+                                    .templateName = "chatml"};
         const TrainingExample chat = readTrainingSet(m_decoder, *m_bytes, request).examples.front();
         QCOMPARE(std::ranges::count(chat.ids, *m_bytes->id("<|im_end|>")), 2);
         QCOMPARE(std::ranges::count(chat.ids, *m_bytes->id("<|im_start|>")), 2);
@@ -239,13 +240,69 @@ private slots:
         QCOMPARE(trained.back(), *m_bytes->id("<|im_end|>"));
     }
 
+    void anyMessageIsKeptAsItIs() {
+        const std::vector<std::string> pieces{"a",      " b",         "\n",         "\n\n",  "  ",
+                                              "\u00e9", "\U0001F98A", "<|im_end|>", "<|im_", "<|begin|>",
+                                              "12",     "<tool>",     "\t",         "'ll",   "###"};
+        std::mt19937 random(5);
+        const RowTemplate& row = rowTemplate("chatml");
+        for (int i = 0; i < 300; ++i) {
+            std::vector<ChatMessage> messages;
+            std::string text;
+            std::string answers;
+            for (const char* const role : {"user", "assistant", "user", "assistant"}) {
+                ChatMessage message{role, ""};
+                for (auto count = random() % 6; count > 0; --count)
+                    message.content += pieces[random() % pieces.size()];
+                text += "<|im_start|>" + message.role + "\n" + message.content + "<|im_end|>\n";
+                answers += message.role == "assistant" ? message.content + "<|im_end|>" : "";
+                messages.push_back(message);
+            }
+            const EncodedRow encoded = encodedRow(row.parts(row, messages, *m_bytes), *m_bytes, {});
+            QCOMPARE(m_bytes->decode(encoded.ids), text);
+            QCOMPARE(std::ranges::count(encoded.ids, *m_bytes->id("<|im_end|>")), 4);
+            std::vector<int> trained;
+            for (std::size_t j = 0; j < encoded.ids.size(); ++j)
+                if (encoded.isTrained[j])
+                    trained.push_back(encoded.ids[j]);
+            const std::string decoded = m_bytes->decode(trained); // with what shares a token with an answer
+            QVERIFY2(decoded.size() >= answers.size() && decoded.size() <= answers.size() + 4, decoded.c_str());
+        }
+    }
+
+    void damagedFilesAreErrors() {
+        const Scratch folder;
+        const QByteArray list = QByteArray::fromStdString(expectedData().at("instructions").dump(1));
+        const QByteArray lines = linesOf(chatRows());
+        std::mt19937 random(9);
+        int refused = 0;
+        for (int i = 0; i < 400; ++i) {
+            QByteArray content = i % 2 == 0 ? list : lines;
+            for (int j = 0; j < 3; ++j)
+                content[static_cast<int>(random() % static_cast<unsigned>(content.size()))] =
+                    "[]{}\",:\\ 7\n\xC3"[random() % 12];
+            if (i % 5 == 0)
+                content.truncate(static_cast<int>(random() % static_cast<unsigned>(content.size())));
+            const std::string path = folder.write(i % 2 == 0 ? "rows.json" : "rows.jsonl", content);
+            for (const bool skips : {false, true}) {
+                const QString why = folder.refusal([&] {
+                    readTrainingSet(m_decoder, *m_bytes,
+                                    {.path = path, .templateName = "chatml", .skipsBrokenRows = skips});
+                });
+                refused += why != "accepted" ? 1 : 0;
+                QVERIFY2(why == "accepted" || why.startsWith("rows.json"), qPrintable(why));
+            }
+        }
+        QVERIFY(refused > 300);
+    }
+
     void instructionsMayUseAChatTemplate() {
         const Scratch folder;
         const json instruction{{"instruction", "Add."}, {"input", "1, 2"}, {"output", "3"}};
         const json chat{
             {"messages", {{{"role", "user"}, {"content", "Add.\n\n1, 2"}}, {{"role", "assistant"}, {"content", "3"}}}}};
         const auto read = [&](const json& row) {
-            const std::string path = folder.write("rows.jsonl", linesOf({row}));
+            const std::string path = folder.write("rows.jsonl", linesOf(json::array({row})));
             return readTrainingSet(m_decoder, *m_bytes, {.path = path, .templateName = "llama3"}).examples;
         };
         QVERIFY(read(instruction) == read(chat));
@@ -259,7 +316,7 @@ private slots:
                          {{"role", "assistant"}, {"content", "He."}},
                          {{"role", "user"}, {"content", "Why?"}},
                          {{"role", "assistant"}, {"content", "So."}}}}};
-        const std::string path = folder.write("rows.jsonl", linesOf({row}));
+        const std::string path = folder.write("rows.jsonl", linesOf(json::array({row})));
         const TrainingSet set = readTrainingSet(m_decoder, *m_bytes, {.path = path, .templateName = "alpaca"});
         QCOMPARE(m_bytes->decode(set.examples.front().ids),
                  std::string("<|begin|>Be brief.\n\n### Instruction:\nWho?\n\n### Response:\nHe.<|end|>\n\n"

@@ -18,6 +18,7 @@ import struct
 import sys
 
 import transformers as tf
+from tokenizers import pre_tokenizers
 
 HERE = pathlib.Path(__file__).parent
 FILE = HERE / "training" / "expected.json"
@@ -188,7 +189,9 @@ def real(data, demo):
     tokenizers = {"llama3": fast(data / "tokenizers/llama3/tokenizer.json", "<|begin_of_text|>", "<|eot_id|>")}
     if demo:
         tokenizers["demo"] = tf.AutoTokenizer.from_pretrained(str(demo.parent), gguf_file=demo.name)
-        tokenizers["demo"].bos_token_id = None
+        # The tokenizer.json that SmolLM2 is published with. The conversion from GGUF leaves out the digits.
+        tokenizers["demo"].backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
     for name, tokenizer in tokenizers.items():
         record[name] = {"alpaca": summary((alpaca(tokenizer, row) for row in alpaca_rows), 256),
                         "text": summary(packed(tokenizer, web, 512), 512)}
