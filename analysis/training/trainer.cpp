@@ -28,8 +28,10 @@ struct TrainingBatches {
 
 std::vector<TokenSequence> sequencesOf(std::span<const TrainingExample* const> examples) {
     std::vector<TokenSequence> sequences;
-    for (const TrainingExample* example : examples)
+    for (const TrainingExample* example : examples) {
         sequences.push_back({example->ids, example->types, sequences.size()});
+        sequences.back().types.resize(example->ids.size());
+    }
     return sequences;
 }
 

@@ -205,6 +205,7 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     heldOut.least = arguments.heldOut > 0 ? 1 : 0;
     const TrainingSplit data = splitOff(set, heldOut);
     warnings.insert(warnings.end(), set.warnings.begin(), set.warnings.end());
+    fs::create_directories(arguments.out);
     TrainingRun run = runIn(arguments, keyOf(*model, mask, set, arguments, settings), settings);
     const MaskRecord* const own = record ? &*record : nullptr;
     TrainingCallbacks callbacks;
