@@ -68,7 +68,7 @@ std::vector<float> drawn(std::int64_t count, std::mt19937& random, double deviat
 /// projections, of different ranks
 Adapter drawnAdapter(const Model& model, unsigned seed, bool some = false) {
     std::mt19937 random(seed);
-    Adapter adapter{.settings = {3, 6, 0.05}, .modelName = "drawn", .fingerprint = model.fingerprint()};
+    Adapter adapter{{3, 6, 0.05}, "drawn", model.fingerprint(), {}, {}};
     const ModelSpec& spec = model.spec();
     for (int layer = -1; layer < spec.layerCount(); ++layer)
         for (std::size_t i = 0; i < weightNameCount; ++i) {
@@ -134,9 +134,8 @@ constexpr std::array damages{
     Damage{configFile, "\"trainable_token_indices\": null", "\"trainable_token_indices\": [1]",
            "trainable_token_indices: trained tokens is not read"},
     Damage{configFile, "{", "", "adapter_config.json"},
-    Damage{weightsFile, "layers.0.self_attn.q_proj.lora_A", "layers.0.self_attn.r_proj.lora_A",
-           "updates a module that the model does not have"},
-    Damage{weightsFile, "layers.0.self_attn.q_proj.lora_A", "layers.7.self_attn.q_proj.lora_A", "lora_A"},
+    Damage{weightsFile, "layers.0.self_attn.q_proj.lora_A", "layers.7.self_attn.q_proj.lora_A",
+           "layers.0.self_attn.q_proj.lora_B.weight: has no lora_A, which belongs to it"},
     Damage{weightsFile, "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight",
            "base_model_model.model.layers.0.self_attn.q_proj.lora_A.weight",
            "has another name than tensors of PEFT, which begin with base_model.model."},
@@ -256,8 +255,12 @@ private slots:
         QVERIFY(told(scratch.path(), *base).contains("has no adapter_model.safetensors"));
         scratch.write("adapter_model.bin", "PK");
         QVERIFY(told(scratch.path(), *base).contains("has adapter_model.bin, a pickle"));
-        QVERIFY(told(adapterFolder("qwen3"), *base).contains("has shape"));
-        QVERIFY(told(adapterFolder("gpt2"), *base).contains("updates a module that the model does not have"));
+        QVERIFY2(told(adapterFolder("qwen3"), *base).contains("is not a weight that an adapter changes"),
+                 qPrintable(told(adapterFolder("qwen3"), *base)));
+        QVERIFY2(told(adapterFolder("mistral"), *base).contains("has shape [4, 18], but the model and "
+                                                                "adapter_config.json need [4, 20]"),
+                 qPrintable(told(adapterFolder("mistral"), *base)));
+        QVERIFY(told(adapterFolder("bert-bare"), *base).contains("updates a module that the model does not have"));
         Adapter adapter = drawnAdapter(*base, 9);
         adapter.updates.begin()->second.b.front() = std::numeric_limits<float>::infinity();
         QVERIFY(scratch.refusal([&] { writeAdapter(scratch.path("x").toStdString(), adapter, *base); })
