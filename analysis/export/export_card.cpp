@@ -96,6 +96,8 @@ std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {
                         markdownLine(facts.source.name), facts.target, exportCardMark, facts.version, utcNow(),
                         facts.source.spec.architecture, facts.source.spec.structure(), facts.source.fingerprint,
                         markdownLine(facts.maskFile), contentsText(facts));
+    if (!facts.source.adapter.empty())
+        card += fmt::format("- adapter, merged into the weights: {}\n", markdownLine(facts.source.adapter));
     if (!facts.types.empty())
         card += fmt::format("- types of the weights: {}\n", facts.types);
     card += fmt::format("- licence of the source: {}\n",

@@ -1,6 +1,7 @@
 #include "app/cli/cli_common.h"
 
 #include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/export/export_target.h"
 #include "app/cli/evaluate_text.h"
@@ -22,7 +23,7 @@ namespace {
 
 struct ExportArguments {
     std::string path;
-    std::string mask;
+    RunOptions run; ///< mask and adapter
     std::string target;
     std::string layout = "auto";
     std::string legalise; ///< empty = no
@@ -87,12 +88,16 @@ auto evaluationOf(const std::shared_ptr<const Model>& model, const ExportArgumen
 }
 
 void exportVerb(ExportArguments arguments, const Console& console) {
+    if (arguments.run.mask.empty() && arguments.run.adapter.empty())
+        throw UsageError("is required, unless there is an --adapter", "--mask");
     checkTargetNames(exportTargets(), arguments.target, arguments.layout);
     const Progress progress = console.progress();
-    const auto model = open(arguments.path, console, progress.part(0, 0));
     std::vector<std::string> warnings;
+    const auto model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings);
     MaskRecord& record = arguments.request.record;
-    record = maskOf(arguments.mask, *model, warnings);
+    record.mask = PruningMask(model->spec());
+    if (!arguments.run.mask.empty())
+        record = maskOf(arguments.run.mask, *model, warnings);
     if (!arguments.legalise.empty())
         legaliseRecord(record, model->spec(), arguments, warnings);
     const ExportTarget& target = chosenTarget(exportTargets(), arguments.target, arguments.layout, record.mask,
@@ -126,7 +131,9 @@ void addExport(CLI::App& program, Console& console) {
     CLI::App* verb = program.add_subcommand("export", "Write a checkpoint of a model under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
-    verb->add_option("--mask", arguments->mask, "Mask .json with the cuts")->option_text("FILE")->required();
+    verb->add_option("--mask", arguments->run.mask, "Mask .json with the cuts; needed unless there is an --adapter")
+        ->option_text("FILE");
+    addAdapterOption(*verb, arguments->run);
     verb->add_option("--as", arguments->target, targetsHelp())->required();
     verb->add_option("--layout", arguments->layout,
                      "Layout of the export; auto = the first that can hold the mask [auto]");

@@ -42,28 +42,9 @@ CompactSource::CompactSource(const ModelCard& card)
     , m_names(*m_checkpoint, m_description.tensors, m_description.prefixes)
     , m_firstPart(firstPartOf(card)) {}
 
-CompactSource::CompactSource(const ModelCard& card, const PruningMask& mask)
-    : CompactSource(card) {
-    for (int layer = 0; layer < mask.layerCount(); ++layer) {
-        const LayerCompensation& own = compensationOf(mask.layer(layer));
-        replace(layer, WeightName::output, own.outputWeight);
-        replace(layer, WeightName::down, own.downWeight);
-    }
-}
-
-/// Puts the weight of a compensation in the place of a matrix, as a float32 tensor with the same name.
-void CompactSource::replace(int layer, WeightName which, const SharedWeight& weight) {
-    const TensorSlot own = m_slots.slot(layer, which);
-    if (!weight || !own.entry)
-        return;
-    const std::span<const std::byte> bytes = std::as_bytes(std::span(*weight));
-    auto entry = std::make_unique<TensorEntry>(*own.entry);
-    entry->type = safetensorsType("F32");
-    entry->shape = {m_description.spec.hidden, std::ssize(*weight) / m_description.spec.hidden};
-    entry->file = MappedFile::inMemory(own.entry->file->path(), {bytes.begin(), bytes.end()});
-    entry->data = entry->file->bytes();
-    m_slots.replace(layer, which, *entry);
-    m_replaced.push_back(std::move(entry));
+CompactSource::CompactSource(const Model& model, const PruningMask& mask)
+    : CompactSource(model.card()) {
+    m_changed.emplace(model, mask, m_slots, m_description);
 }
 
 const TensorPattern* CompactSource::ownPattern(WeightName weight) const {
@@ -117,38 +98,51 @@ WrittenTypes::WrittenTypes(const WritableTypes& format, const std::string& wante
 }
 
 const StorageType& WrittenTypes::choose(const std::vector<std::int64_t>& shape, const TensorEntry* source,
-                                        bool keepsBlocks, std::int64_t width) {
+                                        NumbersFrom from, std::int64_t width) {
     if (shape.size() > 1)
-        return forMatrix(source, keepsBlocks, width);
-    const StorageType* own = source && !m_format.hasFloatVectors && isFloat(*source->type) && keepsBlocks
-                                 ? m_format.named(source->type->name)
-                                 : nullptr;
+        return forMatrix(source, from, width);
+    const StorageType* own =
+        source && !m_format.hasFloatVectors && isFloat(*source->type) && from == NumbersFrom::stored
+            ? m_format.named(source->type->name)
+            : nullptr;
     return own ? *own : *m_format.named("F32");
 }
 
-const StorageType& WrittenTypes::forMatrix(const TensorEntry* source, bool keepsBlocks, std::int64_t width) {
+const StorageType& WrittenTypes::forMatrix(const TensorEntry* source, NumbersFrom from, std::int64_t width) {
     if (m_wanted && width % m_wanted->elements == 0) {
-        const bool isUnchanged = !source || (source->type->name == m_wanted->name && keepsBlocks);
+        const bool isUnchanged = !source || (source->type->name == m_wanted->name && from == NumbersFrom::stored);
         m_isLossy = m_isLossy || (!isUnchanged && m_wanted->name != "F32");
         return *m_wanted;
     }
     if (m_wanted)
         m_tooNarrow.insert(source ? source->name : std::string("a matrix"));
     const StorageType* own = source ? m_format.named(source->type->name) : nullptr;
-    const bool stays = own && (keepsBlocks || (isFloat(*own) && own->name == "F32"));
-    if (stays)
+    if (own && (from == NumbersFrom::stored || own->name == "F32"))
         return *own;
-    if (own && isFloat(*own)) // a compensation's factors would be rounded
+    if (source && from == NumbersFrom::merged)
+        return forMerged(*source, own, width);
+    if (from == NumbersFrom::replaced || (own && isFloat(*own))) // a compensation's numbers would be rounded
         return *m_format.named("F32");
     if (source)
         m_widened.push_back(source->name);
     return *m_format.named("F32");
 }
 
+/// The type of a matrix with an adapter: its quantised type if it can be encoded, otherwise float32.
+const StorageType& WrittenTypes::forMerged(const TensorEntry& source, const StorageType* own, std::int64_t width) {
+    if (own && own->elements > 1 && canEncode(*own) && width % own->elements == 0) {
+        m_isLossy = true;
+        return *own;
+    }
+    m_merged.push_back(source.name);
+    return *m_format.named("F32");
+}
+
 std::string WrittenTypes::sentence() const {
     if (m_wanted)
         return fmt::format("{} for matrices{}", m_wanted->name, m_isLossy ? ", rounded from those of the source" : "");
-    return m_widened.empty() ? "as in the source" : fmt::format("as in the source, {} tensors F32", m_widened.size());
+    const std::size_t widened = m_widened.size() + m_merged.size();
+    return widened == 0 ? "as in the source" : fmt::format("as in the source, {} tensors F32", widened);
 }
 
 std::vector<std::string> WrittenTypes::warnings() const {
@@ -160,6 +154,10 @@ std::vector<std::string> WrittenTypes::warnings() const {
         warnings.push_back(fmt::format("{} is stored as F32, because its cuts do not follow the blocks of its type{}. "
                                        "--type gives all matrices a smaller type",
                                        m_widened.front(), others(m_widened.size())));
+    if (!m_merged.empty())
+        warnings.push_back(fmt::format("{} is stored as F32, because the weights of the adapter would be rounded to its "
+                                       "type{}. --type gives all matrices a smaller type",
+                                       m_merged.front(), others(m_merged.size())));
     if (!m_tooNarrow.empty())
         warnings.push_back(fmt::format("{} keeps its type: its rows are not whole blocks of {}{}", *m_tooNarrow.begin(),
                                        m_wanted->name, others(m_tooNarrow.size())));

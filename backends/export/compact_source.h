@@ -2,6 +2,8 @@
 
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/model/model_card.h"
+#include "backends/export/compact_tensors.h"
+#include "backends/export/exported_weights.h"
 #include "backends/formats/gguf.h"
 #include "backends/formats/quants.h"
 #include "backends/formats/tensor_slots.h"
@@ -20,12 +22,14 @@ class CompactSource {
 public:
     /// @throws Error if the checkpoint cannot be opened
     explicit CompactSource(const ModelCard& card);
-    /// The files with the weights that a mask's compensation replaces. @throws Error if the checkpoint cannot be opened
-    CompactSource(const ModelCard& card, const PruningMask& mask);
+    /// The files of a model, and its weights that differ from them under a mask. The model must outlive it.
+    /// @throws Error if the checkpoint cannot be opened
+    CompactSource(const Model& model, const PruningMask& mask);
 
     const Checkpoint& checkpoint() const { return *m_checkpoint; }
     const CheckpointDescription& description() const { return m_description; }
     const TensorSlots& slots() const { return m_slots; }
+    const ChangedWeights& changed() const { return m_changed.value(); } ///< of a model under a mask only
     /// The metadata of a GGUF source. @throws std::bad_optional_access for other sources
     const GgufMetadata& ggufMetadata() const { return m_firstPart.value().metadata; }
     /// The pattern by which the source names a weight, or by which its architecture would; null if it has none.
@@ -33,12 +37,10 @@ public:
     std::string_view prefix() const { return m_names.prefix(); } ///< of the source's tensor names
 
 private:
-    void replace(int layer, WeightName which, const SharedWeight& weight);
-
     std::unique_ptr<const Checkpoint> m_checkpoint;
     CheckpointDescription m_description;
     TensorSlots m_slots;
-    std::vector<std::unique_ptr<const TensorEntry>> m_replaced; ///< weights of the compensation
+    std::optional<ChangedWeights> m_changed;
     TensorFinder m_names;
     std::optional<GgufPart> m_firstPart; ///< of a GGUF source
 };
@@ -69,7 +71,7 @@ public:
     WrittenTypes(const WritableTypes& format, const std::string& wanted);
 
     /// The arguments are those of TensorConventions::type.
-    const StorageType& choose(const std::vector<std::int64_t>& shape, const TensorEntry* source, bool keepsBlocks,
+    const StorageType& choose(const std::vector<std::int64_t>& shape, const TensorEntry* source, NumbersFrom from,
                               std::int64_t width);
     std::string wanted() const { return m_wanted ? std::string(m_wanted->name) : std::string(); }
     /// "Q8_0 for matrices", "as in the source"
@@ -78,12 +80,14 @@ public:
     std::vector<std::string> warnings() const;
 
 private:
-    const StorageType& forMatrix(const TensorEntry* source, bool keepsBlocks, std::int64_t width);
+    const StorageType& forMatrix(const TensorEntry* source, NumbersFrom from, std::int64_t width);
+    const StorageType& forMerged(const TensorEntry& source, const StorageType* own, std::int64_t width);
 
     const WritableTypes& m_format;
     const StorageType* m_wanted = nullptr;
     bool m_isLossy = false;
     std::vector<std::string> m_widened; ///< quantised tensors that are written as float32
+    std::vector<std::string> m_merged;  ///< tensors with an adapter that are written as float32 instead of their type
     std::set<std::string> m_tooNarrow;  ///< tensors whose rows are no whole blocks of the wanted type
 };
 

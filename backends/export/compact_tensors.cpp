@@ -1,7 +1,6 @@
 #include "backends/export/compact_tensors.h"
 
 #include "analysis/base/error.h"
-#include "backends/export/linear_attention.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -66,6 +65,8 @@ struct Piece {
     std::vector<float> columnFactors = {};
     std::vector<float> added = {}; ///< to a vector: [rows]
     float filling = 0;             ///< the numbers of a vector that the source does not have
+    WeightReading changed = {};    ///< reads a weight that is not that of the slot; empty = it is
+    bool isMerged = false;         ///< whether an adapter changes it
 };
 
 /// A weight, or a part of a fused tensor.
@@ -76,10 +77,11 @@ struct Part {
 
 class Builder {
 public:
-    Builder(const CheckpointDescription& source, const TensorSlots& slots, const PruningMask& mask,
-            const ExportLayout& layout, const TensorConventions& target)
+    Builder(const CheckpointDescription& source, const TensorSlots& slots, const ChangedWeights& changed,
+            const PruningMask& mask, const ExportLayout& layout, const TensorConventions& target)
         : m_source(source)
         , m_slots(slots)
+        , m_changed(changed)
         , m_mask(mask)
         , m_layout(layout)
         , m_target(target) {}
@@ -129,12 +131,13 @@ private:
     TargetTensor linearTensor(const std::string& name, int layer) const {
         const int index = exported(layer).source;
         const std::int64_t hidden = m_source.spec.hidden;
-        TargetTensor tensor{name, &m_target.type({hidden, hidden}, nullptr, false, hidden), {hidden, hidden}, {}};
+        TargetTensor tensor{
+            name, &m_target.type({hidden, hidden}, nullptr, NumbersFrom::cut, hidden), {hidden, hidden}, {}};
         FilePiece piece;
         piece.bytes = storedBytes(*tensor.type, hidden * hidden);
         piece.make = [type = tensor.type, hidden,
-                      folded = FoldedAttention(m_slots.slot(index, WeightName::value),
-                                               m_slots.slot(index, WeightName::output), cut(layer))] {
+                      folded = FoldedAttention(reading(index, WeightName::value), reading(index, WeightName::output),
+                                               cut(layer))] {
             const at::Tensor matrix = folded.matrix();
             return encodedRows(*type, {matrix.data_ptr<float>(), static_cast<std::size_t>(matrix.numel())},
                                static_cast<std::size_t>(hidden));
@@ -143,14 +146,35 @@ private:
         return tensor;
     }
 
+    /// Reads a weight of the source when it is written.
+    WeightReading reading(int layer, WeightName weight) const {
+        if (m_changed.contains(layer, weight))
+            return [changed = &m_changed, layer, weight] { return changed->numbers(layer, weight); };
+        return [slot = m_slots.slot(layer, weight)] { return readSlot(slot); };
+    }
+
+    int sourceOf(int layer) const { return layer < 0 ? layer : exported(layer).source; }
+    /// Whether the weight is not that of the file. It then has the layout of Model::tensor().
+    bool isChanged(int layer, WeightName weight) const { return m_changed.contains(sourceOf(layer), weight); }
+
     Piece pieceOf(int layer, WeightName weight, const TensorSlot& slot) const {
+        Piece piece = storedPiece(layer, weight, slot);
+        if (piece.slot.entry && isChanged(layer, weight)) {
+            piece.changed = reading(sourceOf(layer), weight);
+            piece.isMerged = m_changed.isMerged(sourceOf(layer), weight);
+        }
+        return piece;
+    }
+
+    Piece storedPiece(int layer, WeightName weight, const TensorSlot& slot) const {
         if (layer < 0 || isNorm(weight))
             return normOrWhole(layer, weight, slot);
         using enum WeightName;
         const ExportedLayer& units = exported(layer);
         const int size = sourceSpec(layer).headDim;
-        const Indices order = rotaryOrder(size, m_source.pairsRotaryRows && isRotated(weight),
-                                          m_target.pairsRotaryRows && isRotated(weight));
+        const bool fromPairs = m_source.pairsRotaryRows && !isChanged(layer, weight);
+        const Indices order =
+            rotaryOrder(size, fromPairs && isRotated(weight), m_target.pairsRotaryRows && isRotated(weight));
         switch (weight) {
         case query:
         case queryBias:
@@ -188,7 +212,8 @@ private:
             return piece;
         const bool isOffset = m_layout.spec.normWeightOffset != 0;
         piece.filling = isOffset && !m_target.addsOneToNorms ? 0.0F : 1.0F;
-        if (slot.entry && m_source.addsOneToNorms != m_target.addsOneToNorms)
+        const bool hasOne = m_source.addsOneToNorms && !isChanged(layer, weight);
+        if (slot.entry && hasOne != m_target.addsOneToNorms)
             piece.added.assign(piece.rows.size(), m_target.addsOneToNorms ? 1.0F : -1.0F);
         return piece;
     }
@@ -255,7 +280,7 @@ private:
     TargetTensor widened(const std::string& name) const {
         const std::vector<Part>& parts = m_parts.at(name);
         const std::vector<std::int64_t>& first = parts.front().shape;
-        TargetTensor tensor{name, &m_target.type(first, nullptr, false, first.back()), first, {}};
+        TargetTensor tensor{name, &m_target.type(first, nullptr, NumbersFrom::cut, first.back()), first, {}};
         tensor.shape.front() = 0;
         for (const Part& part : parts)
             fuse(tensor, matrixTensor(part.piece, part.shape, tensor.type), false);
@@ -268,24 +293,48 @@ private:
             std::vector<float> numbers(piece.rows.size(), piece.filling);
             for (std::size_t i = 0; i < piece.added.size(); ++i)
                 numbers[i] += piece.added[i];
-            const StorageType& type = m_target.type({size}, nullptr, false, size);
+            const StorageType& type = m_target.type({size}, nullptr, NumbersFrom::cut, size);
             return {{}, &type, {size}, {secateur::pieceOf(encodedRows(type, numbers, numbers.size()))}};
         }
+        if (piece.changed)
+            return changedVector(piece);
         Indices columns = piece.rows;
         for (std::int64_t& column : columns)
             column += column == zeroIndex ? 0 : piece.slot.begin;
         const Selection selection{.rows = {0}, .columns = std::move(columns), .added = piece.added};
         const StorageType& type =
-            m_target.type({size}, piece.slot.entry, keepsBlocks(*piece.slot.entry, selection), size);
+            m_target.type({size}, piece.slot.entry, numbersFrom(*piece.slot.entry, selection), size);
         return {{}, &type, {size}, selectedPieces(*piece.slot.entry, selection, type)};
+    }
+
+    /// A vector that an adapter changes.
+    TargetTensor changedVector(const Piece& piece) const {
+        const std::int64_t size = std::ssize(piece.rows);
+        const StorageType& type = m_target.type({size}, piece.slot.entry, NumbersFrom::merged, size);
+        FilePiece made;
+        made.bytes = storedBytes(type, size);
+        made.make = [piece, type = &type] {
+            at::Tensor numbers = piece.changed().index_select(0, at::tensor(piece.rows, at::kLong));
+            if (!piece.added.empty())
+                numbers = numbers + at::tensor(piece.added);
+            const auto count = static_cast<std::size_t>(numbers.numel());
+            return encodedRows(*type, {numbers.data_ptr<float>(), count}, count);
+        };
+        return {{}, &type, {size}, {std::move(made)}};
+    }
+
+    static NumbersFrom numbersFrom(const TensorEntry& entry, const Selection& selection) {
+        return keepsBlocks(entry, selection) ? NumbersFrom::stored : NumbersFrom::cut;
     }
 
     /// @param wanted type of the tensor; null = the type that its source allows
     TargetTensor matrixTensor(const Piece& piece, const std::vector<std::int64_t>& shape,
                               const StorageType* wanted = nullptr) const {
         const TensorEntry* entry = piece.slot.entry;
+        if (piece.changed)
+            return turnedTensor(piece, false, shape, wanted);
         if (!entry) {
-            const StorageType& type = wanted ? *wanted : m_target.type(shape, nullptr, false, shape.back());
+            const StorageType& type = wanted ? *wanted : m_target.type(shape, nullptr, NumbersFrom::cut, shape.back());
             const std::vector<std::byte> zeros(storedBytes(type, shape.front() * shape.back()));
             return {{}, &type, shape, {secateur::pieceOf(zeros)}};
         }
@@ -295,22 +344,29 @@ private:
         const Selection selection{
             .rows = std::move(rows), .columns = piece.columns, .columnFactors = piece.columnFactors};
         const StorageType& type =
-            wanted ? *wanted : m_target.type(shape, entry, keepsBlocks(*entry, selection), shape.back());
+            wanted ? *wanted : m_target.type(shape, entry, numbersFrom(*entry, selection), shape.back());
         return {{}, &type, shape, selectedPieces(*entry, selection, type)};
     }
 
-    /// A matrix that is stored as [in, out] in the source, the target, or both.
-    TargetTensor turnedTensor(const Piece& piece, bool transposed, const std::vector<std::int64_t>& shape) const {
+    /// A matrix that is stored as [in, out] in the source, the target, or both, or whose numbers are not in the file.
+    /// @param wanted type of the tensor; null = the type that its source allows
+    TargetTensor turnedTensor(const Piece& piece, bool transposed, const std::vector<std::int64_t>& shape,
+                              const StorageType* wanted = nullptr) const {
         std::vector<std::int64_t> stored = shape;
         if (transposed)
             std::ranges::reverse(stored);
         const bool keeps = piece.columnFactors.empty() && piece.slot.entry && piece.slot.entry->type->elements == 1;
-        const StorageType& type = m_target.type(stored, piece.slot.entry, keeps, stored.back());
+        const NumbersFrom from = piece.isMerged  ? NumbersFrom::merged
+                                 : piece.changed ? NumbersFrom::replaced
+                                 : keeps         ? NumbersFrom::stored
+                                                 : NumbersFrom::cut;
+        const StorageType& type = wanted ? *wanted : m_target.type(stored, piece.slot.entry, from, stored.back());
         TargetTensor tensor{{}, &type, stored, {}};
         FilePiece made;
         made.bytes = storedBytes(type, stored.front() * stored.back());
         made.make = [piece, transposed, type = &type, width = static_cast<std::size_t>(stored.back())] {
-            at::Tensor matrix = selectedMatrix(piece.slot, piece.rows, piece.columns, piece.columnFactors);
+            at::Tensor matrix = piece.changed ? piece.changed() : readSlot(piece.slot);
+            matrix = selectedMatrix(matrix, piece.rows, piece.columns, piece.columnFactors);
             matrix = (transposed ? matrix.t() : matrix).contiguous();
             return encodedRows(*type, {matrix.data_ptr<float>(), static_cast<std::size_t>(matrix.numel())}, width);
         };
@@ -346,6 +402,7 @@ private:
 
     const CheckpointDescription& m_source;
     const TensorSlots& m_slots;
+    const ChangedWeights& m_changed;
     const PruningMask& m_mask;
     const ExportLayout& m_layout;
     const TensorConventions& m_target;
@@ -356,9 +413,9 @@ private:
 } // namespace
 
 std::vector<TargetTensor> compactTensors(const CheckpointDescription& source, const TensorSlots& slots,
-                                         const PruningMask& mask, const ExportLayout& layout,
-                                         const TensorConventions& target) {
-    return Builder(source, slots, mask, layout, target).build();
+                                         const ChangedWeights& changed, const PruningMask& mask,
+                                         const ExportLayout& layout, const TensorConventions& target) {
+    return Builder(source, slots, changed, mask, layout, target).build();
 }
 
 } // namespace secateur

@@ -136,7 +136,7 @@ std::vector<std::string_view> ggufTypeNames(std::string_view) {
 
 std::unique_ptr<const PreparedExport> prepareGguf(const ExportTarget& target, const Model& source,
                                                   const ExportRequest& request) {
-    const auto opened = std::make_shared<const CompactSource>(source.card(), request.record.mask);
+    const auto opened = std::make_shared<const CompactSource>(source, request.record.mask);
     const CompactSource& files = *opened;
     const bool isGguf = source.card().format == "gguf";
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, source.card().format);
@@ -145,7 +145,7 @@ std::unique_ptr<const PreparedExport> prepareGguf(const ExportTarget& target, co
     TensorConventions conventions = conventionsFor(files, isGguf, layout);
     conventions.type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); };
     std::vector<TargetTensor> tensors =
-        compactTensors(files.description(), files.slots(), request.record.mask, layout, conventions);
+        compactTensors(files.description(), files.slots(), files.changed(), request.record.mask, layout, conventions);
     if (auto divisors = isGguf ? copiedDivisors(files.checkpoint()) : rotaryDivisors(layout.spec))
         tensors.push_back(std::move(*divisors));
     std::vector<std::string> warnings = types.warnings();

@@ -109,7 +109,7 @@ std::vector<std::string_view> paddedTypeNames(std::string_view format) {
 std::unique_ptr<const PreparedExport> prepareHuggingFace(const ExportTarget& target, const Model& source,
                                                          const ExportRequest& request) {
     const ModelCard& card = source.card();
-    const auto opened = std::make_shared<const CompactSource>(card, request.record.mask);
+    const auto opened = std::make_shared<const CompactSource>(source, request.record.mask);
     const CompactSource& files = *opened;
     const bool isGguf = card.format == "gguf";
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, card.format);
@@ -117,7 +117,7 @@ std::unique_ptr<const PreparedExport> prepareHuggingFace(const ExportTarget& tar
     TensorConventions conventions = hfConventions(files, isGguf, layout);
     conventions.type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); };
     auto weights = std::make_shared<SafetensorsFiles>(
-        compactTensors(files.description(), files.slots(), request.record.mask, layout, conventions));
+        compactTensors(files.description(), files.slots(), files.changed(), request.record.mask, layout, conventions));
     const std::string config = isGguf ? describedForHf(source.spec(), files.ggufMetadata())
                                       : companionContent(modelFolder(card.path), "config.json");
     ExportPlan plan{.weights = std::move(weights),

@@ -2,6 +2,7 @@
 
 #include "analysis/export/bias_room.h"
 #include "backends/export/compact_config.h"
+#include "backends/export/compact_source.h"
 #include "backends/export/companion_files.h"
 #include "backends/export/export_files.h"
 #include "backends/export/masked_files.h"
@@ -34,7 +35,7 @@ std::unique_ptr<const PreparedExport> prepareMasked(const ExportTarget& target, 
                                                     const ExportRequest& request) {
     const ModelCard& card = source.card();
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, card.format);
-    const auto files = std::make_shared<MaskedFiles>(card, layout.spec, request.record.mask);
+    const auto files = std::make_shared<MaskedFiles>(source, layout.spec, request.record.mask);
     const fs::path opened(card.path);
     const bool isFolder = fs::is_directory(opened);
     ExportPlan plan{.weights = files,
@@ -42,7 +43,7 @@ std::unique_ptr<const PreparedExport> prepareMasked(const ExportTarget& target, 
                     .copiesCompanions = !files->isGguf(),
                     .verified = isFolder ? "" : opened.filename().string(),
                     .warnings = files->warnings(),
-                    .tolerance = exportTolerance};
+                    .tolerance = files->isRounded() ? roundedTolerance : exportTolerance};
     if (!files->isGguf())
         plan.written = changedConfig(source.spec(), layout.spec, modelFolder(card.path));
     return preparedExport(target, source, layout, request, std::move(plan));

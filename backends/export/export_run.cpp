@@ -9,6 +9,7 @@
 #include "backends/base/atomic_file.h"
 #include "backends/base/file_output.h"
 #include "backends/base/runtime.h"
+#include "backends/engine/adapted_model.h"
 #include "backends/engine/open_model.h"
 #include "backends/export/companion_files.h"
 #include "backends/export/source_licence.h"
@@ -83,6 +84,7 @@ public:
         , m_request(request)
         , m_progress(progress)
         , m_card(source.card())
+        , m_adapter(adapterOf(source))
         , m_layout(layout)
         , m_plan(plan) {
         m_card.fingerprint = source.fingerprint();
@@ -92,7 +94,7 @@ public:
         m_result.warnings = plan.warnings;
         m_result.tolerance = plan.tolerance;
         m_result.maskDigest = maskDigest(request.record.mask);
-        if (request.record.mask.keepsAll())
+        if (request.record.mask.keepsAll() && !m_adapter)
             m_result.warnings.emplace_back("the mask cuts nothing: the export is a copy of the source");
     }
 
@@ -275,7 +277,9 @@ private:
 
     /// Runs the source under the mask. Opens it again, so that none of its weights stay in memory afterwards.
     RecordedRun runMasked(const Batch& batch, const Progress& progress) const {
-        const auto model = openModel(m_card.path, {}, verifying());
+        auto model = openModel(m_card.path, {}, verifying());
+        if (m_adapter)
+            model = withAdapter(std::move(model), m_adapter, verifying());
         const auto plan = model->runner().plan(m_request.record.mask, ComputeType::float32);
         return recordRun(*model, *plan, batch, progress);
     }
@@ -371,6 +375,7 @@ private:
     const ExportRequest& m_request;
     const Progress& m_progress;
     ModelCard m_card;
+    std::shared_ptr<const Adapter> m_adapter; ///< null = none
     const ExportLayout& m_layout;
     const ExportPlan& m_plan;
     ExportResult m_result;

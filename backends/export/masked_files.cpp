@@ -132,23 +132,26 @@ std::shared_ptr<const MappedFile> indexOf(const ModelCard& card, const fs::path&
 
 } // namespace
 
-MaskedFiles::MaskedFiles(const ModelCard& card, const ModelSpec& exported, const PruningMask& mask)
-    : m_format(card.format)
-    , m_isGguf(card.format == "gguf")
-    , m_checkpoint(formatOf(card.path).open(card.path, {})) {
-    const CheckpointDescription description = m_checkpoint->describe();
-    mask.checkFits(description.spec);
-    const TensorSlots slots(*m_checkpoint, description, card.path);
-    const TensorFinder names(*m_checkpoint, description.tensors, description.prefixes);
-    const std::vector<WeightCut> cuts = weightCuts(slots, description.spec, mask);
-    const std::vector<AddedBias> added = addedBiases(slots, names, description.spec, exported, mask);
+MaskedFiles::MaskedFiles(const Model& source, const ModelSpec& exported, const PruningMask& mask)
+    : m_format(source.card().format)
+    , m_isGguf(m_format == "gguf")
+    , m_checkpoint(formatOf(source.card().path).open(source.card().path, {}))
+    , m_description(m_checkpoint->describe())
+    , m_slots(*m_checkpoint, m_description, source.card().path)
+    , m_changed(source, mask, m_slots, m_description) {
+    const ModelCard& card = source.card();
+    mask.checkFits(m_description.spec);
+    const TensorFinder names(*m_checkpoint, m_description.tensors, m_description.prefixes);
+    const std::vector<WeightCut> cuts = weightCuts(m_slots, m_description.spec, mask, &m_changed);
+    const std::vector<AddedBias> added = addedBiases(m_slots, names, m_description.spec, exported, mask);
     checkTypes(cuts);
+    m_isRounded = std::ranges::any_of(cuts, &WeightCut::isQuantised);
     std::shared_ptr<const MappedFile> index;
-    for (const auto& source : sources(card)) {
-        if (fs::path(source->path()).extension() == ".json")
-            index = source;
+    for (const auto& file : sources(card)) {
+        if (fs::path(file->path()).extension() == ".json")
+            index = file;
         else
-            addFile(source, cuts, added);
+            addFile(file, cuts, added);
     }
     if (index)
         addIndex(index, added);
@@ -160,9 +163,9 @@ void MaskedFiles::checkTypes(const std::vector<WeightCut>& cuts) const {
     const auto widened =
         std::ranges::find_if(cuts, [](const WeightCut& cut) { return cut.isWidened && cut.isCompensated(); });
     if (m_format == "pytorch" && widened != cuts.end())
-        throw Error(fmt::format("is stored as {}, which rounds the numbers of the compensation, and tensors of PyTorch "
-                                "files keep their type",
-                                widened->entry->type->name),
+        throw Error(fmt::format("is stored as {}, which rounds the numbers of the {}, and tensors of PyTorch files keep "
+                                "their type",
+                                widened->entry->type->name, widened->isMerged ? "adapter" : "compensation"),
                     widened->entry->subject(), "Convert the checkpoint to safetensors");
 }
 
@@ -174,20 +177,23 @@ void MaskedFiles::checkParts(const std::vector<AddedBias>& added) const {
 
 void MaskedFiles::warnOfWidened(const std::vector<WeightCut>& cuts) {
     std::vector<std::string> compensated;
+    std::vector<std::string> merged;
     for (const WeightCut& cut : cuts) {
         if (cut.isWidened && cut.isCompensated())
-            compensated.push_back(cut.entry->name);
+            (cut.isMerged ? merged : compensated).push_back(cut.entry->name);
         else if (cut.isWidened)
             m_warnings.push_back(fmt::format("{} is stored as F32: blocks of {} contain numbers of cut and of kept "
                                              "heads",
                                              cut.entry->name, cut.entry->type->name));
     }
-    if (!compensated.empty())
-        m_warnings.push_back(fmt::format(
-            "{} is stored as F32, because its type would round the numbers of the "
-            "compensation{}",
-            compensated.front(),
-            compensated.size() > 1 ? fmt::format("; so are {} other tensors", compensated.size() - 1) : ""));
+    const auto warn = [this](const std::vector<std::string>& names, const char* of) {
+        if (!names.empty())
+            m_warnings.push_back(fmt::format(
+                "{} is stored as F32, because its type would round the numbers of the {}{}", names.front(), of,
+                names.size() > 1 ? fmt::format("; so are {} other tensors", names.size() - 1) : ""));
+    };
+    warn(compensated, "compensation");
+    warn(merged, "adapter");
 }
 
 std::vector<std::shared_ptr<const MappedFile>> MaskedFiles::sources(const ModelCard& card) const {

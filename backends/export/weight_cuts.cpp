@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/masks/pruning_mask.h"
 #include "backends/export/target_tensor.h"
+#include "backends/formats/encode.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -52,7 +53,6 @@ public:
             if (layer.attention != AttentionKind::linear) // linear attention is a single matrix without heads
                 cutInputs(index, WeightName::output, mask.heads, layer.headDim);
             multiply(index, WeightName::output, compensation.headScale, layer.headDim);
-            replace(index, WeightName::output, compensation.outputWeight);
             addTo(index, WeightName::outputBias, compensation.attentionBias);
         }
         if (dropsMlp(mask)) {
@@ -61,8 +61,19 @@ public:
             cutOutputs(index, WeightName::up, mask.neurons);
             cutOutputs(index, WeightName::upBias, mask.neurons);
             multiply(index, WeightName::down, compensation.neuronScale, 1);
-            replace(index, WeightName::down, compensation.downWeight);
             addTo(index, WeightName::downBias, compensation.mlpBias);
+        }
+    }
+
+    /// Replaces the changed weights that the mask does not drop.
+    void replace(const ChangedWeights& changed, const PruningMask& mask) {
+        for (const auto& [place, isMerged] : changed.places()) {
+            const auto& [layer, which] = place;
+            const bool isOfMlp = which == WeightName::gate || which == WeightName::up || which == WeightName::down;
+            const bool isDropped = canHaveUpdate(which) && (isOfMlp ? dropsMlp(mask.layer(layer))
+                                                                    : dropsAttention(mask.layer(layer)));
+            if (!isDropped)
+                replace(m_slots.slot(layer, which), changed, isMerged);
         }
     }
 
@@ -105,15 +116,14 @@ private:
         cut.isWidened = slot.entry->type->reading != StorageType::Reading::float32;
     }
 
-    /// Replaces a matrix.
-    void replace(int layer, WeightName which, const SharedWeight& weight) {
-        const TensorSlot slot = m_slots.slot(layer, which);
-        if (!weight || !slot.entry)
-            return;
+    void replace(const TensorSlot& slot, const ChangedWeights& changed, bool isMerged) {
+        const StorageType& type = *slot.entry->type;
         WeightCut& cut = changeOf(slot);
-        cut.replacement = weight;
+        cut.replacement = [&changed, entry = slot.entry] { return changed.storedNumbers(*entry); };
         cut.isTransposed = slot.transposed;
-        cut.isWidened = slot.entry->type->reading != StorageType::Reading::float32;
+        cut.isMerged = isMerged;
+        cut.isQuantised = isMerged && type.elements > 1 && canEncode(type) && cut.factors.empty();
+        cut.isWidened = !cut.isQuantised && type.reading != StorageType::Reading::float32;
     }
 
     /// Adds to a bias that the model has.
@@ -194,12 +204,6 @@ void zeroRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std::
 
 /// Changes one row. @param index of the row in the tensor
 void changeRow(const WeightCut& cut, std::size_t index, std::span<float> row) {
-    if (cut.replacement) {
-        const std::vector<float>& numbers = *cut.replacement;
-        const std::size_t inputs = cut.isTransposed ? numbers.size() / row.size() : row.size();
-        for (std::size_t i = 0; i < row.size(); ++i)
-            row[i] = numbers[cut.isTransposed ? i * inputs + index : index * inputs + i];
-    }
     if (!cut.rows.empty() && cut.rows[index])
         std::ranges::fill(row, 0.0F);
     for (const NumberRange& range : cut.columns)
@@ -221,6 +225,15 @@ void floatRows(const WeightCut& cut, std::int64_t firstRow, std::span<const std:
     std::memcpy(target.data(), numbers.data(), target.size());
 }
 
+/// The bytes of a replaced tensor.
+std::vector<std::byte> replacedBytes(const WeightCut& cut) {
+    std::vector<float> numbers = cut.replacement();
+    const auto width = static_cast<std::size_t>(cut.entry->shape.back());
+    for (std::size_t row = 0; row * width < numbers.size(); ++row)
+        changeRow(cut, row, std::span(numbers).subspan(row * width, width));
+    return encodedRows(cut.isQuantised ? *cut.entry->type : *safetensorsType("F32"), numbers, width);
+}
+
 /// The numbers that a compensation adds in a bias, or zeros.
 std::vector<float> biasValues(const LayerCompensation& own, WeightName which, std::int64_t size) {
     const std::vector<float> none;
@@ -240,11 +253,14 @@ std::int64_t WeightCut::rowBytes() const {
     return static_cast<std::int64_t>(entry->data.size()) / std::max<std::int64_t>(1, rowCount());
 }
 
-std::vector<WeightCut> weightCuts(const TensorSlots& slots, const ModelSpec& spec, const PruningMask& mask) {
+std::vector<WeightCut> weightCuts(const TensorSlots& slots, const ModelSpec& spec, const PruningMask& mask,
+                                  const ChangedWeights* changed) {
     Cutter cutter(slots, spec);
     for (int layer = 0; layer < mask.layerCount(); ++layer)
         if (mask.tiedTo(layer).front() == layer)
             cutter.cutLayer(layer, mask.layer(layer));
+    if (changed)
+        cutter.replace(*changed, mask);
     std::vector<WeightCut> cuts = cutter.take();
     refuseShared(cuts, slots);
     return cuts;
@@ -280,6 +296,12 @@ std::vector<AddedBias> addedBiases(const TensorSlots& slots, const TensorFinder&
 
 FilePiece pieceOf(const WeightCut& cut) {
     FilePiece piece;
+    if (cut.replacement) {
+        piece.bytes = cut.isQuantised ? cut.entry->data.size()
+                                      : static_cast<std::size_t>(cut.entry->elements()) * sizeof(float);
+        piece.make = [cut] { return replacedBytes(cut); };
+        return piece;
+    }
     piece.source = cut.entry->data;
     piece.unit = static_cast<std::size_t>(cut.rowBytes());
     if (cut.isWidened || cut.isCompensated()) {

@@ -176,11 +176,6 @@ TensorSlots::TensorSlots(const Checkpoint& checkpoint, const CheckpointDescripti
     m_used.erase(std::unique(m_used.begin(), m_used.end()), m_used.end());
 }
 
-void TensorSlots::replace(int layer, WeightName weight, const TensorEntry& entry) {
-    const auto row = static_cast<std::size_t>(layer + 1);
-    m_slots.at(row * weightNameCount + static_cast<std::size_t>(weight)) = {&entry, 0, entry.shape.front(), false};
-}
-
 TensorSlot TensorSlots::slot(int layer, WeightName weight) const {
     const auto row = static_cast<std::size_t>(layer + 1);
     return m_slots.at(row * weightNameCount + static_cast<std::size_t>(weight));

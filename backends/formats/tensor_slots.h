@@ -79,8 +79,6 @@ public:
 
     /// The slot of a weight. Its entry is null if the model has no such weight. @param layer -1 = outside of the layers
     TensorSlot slot(int layer, WeightName weight) const;
-    /// Puts another tensor in the place of a matrix. @param entry [out, in]; must outlive this object
-    void replace(int layer, WeightName weight, const TensorEntry& entry);
     /// All slots with a tensor, each once, sorted.
     const std::vector<TensorSlot>& used() const { return m_used; }
 

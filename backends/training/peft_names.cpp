@@ -48,7 +48,7 @@ bool isUsed(const Model& model, int layer, std::string_view pattern) {
     if (pattern.starts_with("classifier."))
         return contains(pattern, "classifier.out_proj.") == model.has(-1, WeightName::classifierDense) ||
                contains(pattern, "classifier.dense.");
-    return true;
+    return !pattern.starts_with("language_model."); // a name of earlier versions
 }
 
 const TensorPattern* patternOf(const Model& model, const ArchitectureInfo& info, const WeightPlace& place) {

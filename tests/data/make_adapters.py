@@ -88,8 +88,8 @@ def output_of(model, batch):
     return output * real[..., None] if output.dim() == 3 else output
 
 
-def redraw(model):
-    """Draws all trained parameters."""
+def redraw(model, is_half):
+    """Draws all trained parameters; with is_half, in the precision of bfloat16."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "lora_A" in name:
@@ -98,6 +98,8 @@ def redraw(model):
                 parameter.normal_(0, 0.3)
             elif "modules_to_save" in name:
                 parameter.add_(torch.randn_like(parameter) * 0.2)
+            if "lora_" in name and is_half:
+                parameter.copy_(parameter.bfloat16())
 
 
 def make(name):
@@ -107,9 +109,7 @@ def make(name):
     batch = batch_of(source)
     plain = output_of(open_model(source).double(), batch)
     model = peft.get_peft_model(open_model(source), peft.LoraConfig(lora_dropout=0.05, **CASES[name]))
-    redraw(model)
-    if name in HALF:
-        model.to(torch.bfloat16).float()
+    redraw(model, name in HALF)
     model.peft_config["default"].base_model_name_or_path = name
     model.save_pretrained(folder, save_embedding_layers=name in WITH_EMBEDDING)
     (folder / "README.md").unlink(missing_ok=True)
