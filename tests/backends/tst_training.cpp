@@ -374,13 +374,13 @@ private slots:
         };
         const Gradients recorded = run(std::int64_t{1} << 28);
         const Gradients again = run(0);
-        QCOMPARE(recorded.loss, again.loss);
+        QVERIFY(std::abs(recorded.loss - again.loss) < 1e-6);
         double worst = 0;
         for (const auto& [place, update] : recorded.updates) {
             const auto& other = again.updates.at(place);
             if (!update.a.defined())
                 continue;
-            QVERIFY(at::equal(update.a, other.a) && at::equal(update.b, other.b));
+            QVERIFY(at::allclose(update.a, other.a, 1e-4, 1e-5) && at::allclose(update.b, other.b, 1e-4, 1e-5));
             at::Tensor b = tensors->updates.at(place).b.detach();
             const at::Tensor direction = at::randn_like(b) * 0.02;
             b.add_(direction);
