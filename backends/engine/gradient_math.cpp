@@ -181,8 +181,7 @@ private:
         for (const LinearUpdate& update : m_updates) {
             const std::int64_t rank = update.a.size(0);
             all.push_back(ofA.narrow(0, begin, rank));
-            all.push_back(
-                at::mm(ownOutputs(gradient, update).t(), products.narrow(1, begin, rank)).mul_(update.scale));
+            all.push_back(at::mm(ownOutputs(gradient, update).t(), products.narrow(1, begin, rank)).mul_(update.scale));
             begin += rank;
         }
         all.front().add_(dropped(at::mm(ofInner, a), m_dropout.probability, m_dropout.key));
@@ -291,12 +290,11 @@ private:
     static at::Tensor withBackward(const at::Tensor& context, ContextBackward pass, const at::Tensor& projected,
                                    const AttentionInput& input, TapObserver& observer) {
         if (!observer.wants(Tap::query) && !observer.wants(Tap::key) && !observer.wants(Tap::value))
-            return withNode(
-                context,
-                [pass = std::move(pass)](const at::Tensor& gradient) {
-                    return variable_list{pass.projectedGradient(gradient)};
-                },
-                {projected});
+            return withNode(context,
+                            [pass = std::move(pass)](const at::Tensor& gradient) {
+                                return variable_list{pass.projectedGradient(gradient)};
+                            },
+                            {projected});
         const ProjectedHeads heads = projectedHeads(projected, input, observer);
         const Backward backward = [pass = std::move(pass), perHead = heads.perHead](const at::Tensor& gradient) {
             const ProjectionGradients parts = pass.headGradients(gradient, perHead);
