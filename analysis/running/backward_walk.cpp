@@ -54,7 +54,7 @@ public:
     }
 
     void backward(const Progress& progress) {
-        for (int layer = m_layers - 1; layer >= 0; --layer)
+        for (int layer = m_layers - 1; layer >= m_steps.lowestLayer; --layer)
             for (std::size_t batch = 0; batch < m_batches.size(); ++batch)
                 backwardLayer(layer, batch, progress);
     }
@@ -71,7 +71,7 @@ private:
     /// whose graphs there is no memory, run again in the backward pass.
     int firstRecorded(std::int64_t bytes) {
         int layer = m_layers;
-        while (layer > 0 && bytes > 0 && m_plan.isResident()) {
+        while (layer > m_steps.lowestLayer && bytes > 0 && m_plan.isResident()) {
             bytes -= m_runner.recordedBytes(layer - 1, m_batches.front(), tapsOf(layer - 1, 0));
             if (bytes < 0)
                 break;
@@ -81,7 +81,7 @@ private:
     }
 
     at::Tensor run(int layer, std::size_t batch, const at::Tensor& x) {
-        m_streams[batch].push_back(x.to(m_type));
+        m_streams[batch].push_back(layer < m_steps.lowestLayer && !m_trace ? at::Tensor() : x.to(m_type));
         if (layer < m_firstRecorded || scalarsOf(batch).empty())
             return m_runner.runLayer(m_plan, layer, x, m_batches[batch]);
         m_recorded[layer] = m_runner.recordLayer(m_plan, layer, x, m_batches[batch], tapsOf(layer, batch));
@@ -120,7 +120,7 @@ private:
     void backwardLayer(int layer, std::size_t batch, const Progress& progress) {
         const at::Tensor x = std::exchange(m_streams[batch][static_cast<std::size_t>(layer)], {}).to(at::kFloat);
         std::vector<at::Tensor>& gradients = m_gradients[batch];
-        const auto steps = static_cast<double>(m_layers) * static_cast<double>(m_batches.size() * gradients.size());
+        const auto steps = static_cast<double>(m_layers - m_steps.lowestLayer) * static_cast<double>(m_batches.size() * gradients.size());
         const auto report = [&] { progress.report(m_done / steps, fmt::format("gradients of layer {}", layer)); };
         std::vector<OutputGradient> outputs;
         for (std::size_t pass = 0; pass < gradients.size(); ++pass)

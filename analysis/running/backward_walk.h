@@ -42,6 +42,8 @@ struct BackwardSteps {
     std::function<std::vector<Tap>(int layer, std::size_t pass)> taps;
     /// Called after each vector-Jacobian product.
     std::function<void(const LayerBackward&)> pulled;
+    /// Layers below it are only run forward.
+    int lowestLayer = 0;
     /// Called after the batches [first, end) have passed all layers. May be empty.
     std::function<void(std::size_t first, std::size_t end)> finished;
 };

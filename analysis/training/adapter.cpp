@@ -46,7 +46,23 @@ int adaptedLayer(const ModelSpec& spec, int layer) {
     return spec.firstSharing(layer);
 }
 
-void checkFits(const Adapter& adapter, const ModelSpec& spec) {
+ModelSpec specWith(const Adapter& adapter, ModelSpec spec) {
+    const auto own = adapter.weights.find({-1, WeightName::classifier});
+    if (spec.family == Family::encoder && spec.classes == 0 && own != adapter.weights.end())
+        spec.classes = static_cast<int>(own->second.size() / static_cast<std::size_t>(std::max(1, spec.hidden)));
+    return spec;
+}
+
+Adapter newClassifier(const ModelSpec& spec, int classes) {
+    const auto count = static_cast<std::size_t>(classes);
+    Adapter adapter;
+    adapter.weights[{-1, WeightName::classifier}].assign(count * static_cast<std::size_t>(spec.hidden), 0);
+    adapter.weights[{-1, WeightName::classifierBias}].assign(count, 0);
+    return adapter;
+}
+
+void checkFits(const Adapter& adapter, const ModelSpec& dense) {
+    const ModelSpec spec = specWith(adapter, dense);
     for (const auto& [place, update] : adapter.updates) {
         checkPlace(place, spec);
         if (!canHaveUpdate(place.second) || update.rank < 1)

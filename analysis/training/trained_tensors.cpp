@@ -218,4 +218,12 @@ std::int64_t TrainedTensors::count() const {
     return numbers;
 }
 
+int TrainedTensors::lowestLayer() const {
+    int lowest = static_cast<int>(m_first.size());
+    for (const Entry& entry : m_entries)
+        if (entry.place.first >= 0)
+            lowest = std::min(lowest, entry.place.first);
+    return lowest;
+}
+
 } // namespace secateur

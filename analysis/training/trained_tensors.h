@@ -35,6 +35,7 @@ public:
     /// @throws Error if the tensors are not those that this object has
     void setValues(const std::vector<TrainedTensor>& tensors);
     std::int64_t count() const; ///< number of trained numbers
+    int lowestLayer() const;    ///< the lowest layer with trained tensors; the number of layers if there is none
 
 private:
     struct Entry {

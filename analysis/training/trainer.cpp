@@ -212,6 +212,7 @@ private:
             return std::vector<BackwardScalar>{
                 {Scalarisation::taskLoss, set.targets[batch], std::vector<float>(set.targets[batch].size(), weight)}};
         };
+        steps.lowestLayer = m_tensors.lowestLayer();
         steps.taps = [](int, std::size_t) { return std::vector<Tap>(); };
         steps.begins = [&](std::size_t, std::size_t, LossGradient& top) {
             result.lossNats += std::accumulate(top.values.begin(), top.values.end(), 0.0);

@@ -4,6 +4,7 @@
 #include "app/cli/cli_common.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/sha256.h"
+#include "backends/engine/adapted_model.h"
 #include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"
 #include "backends/training/training_checkpoint.h"
@@ -157,8 +158,13 @@ void save(const RecoverArguments& arguments, const TrainingRun& run, const Model
     writeTrainingRun(inFolder(arguments.out, "checkpoint.safetensors"), run);
     writeWhole(inFolder(arguments.out, "training.csv"), trainingCsv(run), FileKind::csv);
     const TrainingState& best = run.best.tensors.empty() ? run.state : run.best;
-    writeAdapter(arguments.out, adapterOf(best, run.settings.adapter, model), model, mask);
-    writeAdapter(inFolder(arguments.out, "last"), adapterOf(run.state, run.settings.adapter, model), model, mask);
+    const auto write = [&](const std::string& folder, const TrainingState& state) {
+        Adapter adapter = adapterOf(state, run.settings.adapter, model);
+        adapter.fingerprint = baseOf(model).fingerprint();
+        writeAdapter(folder, adapter, model, mask);
+    };
+    write(arguments.out, best);
+    write(inFolder(arguments.out, "last"), run.state);
 }
 
 std::string pairedText(const PairedNats& difference) {
@@ -201,12 +207,17 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     arguments.data.length = settings.length;
     const Progress progress = console.progress();
     std::vector<std::string> warnings;
-    const auto model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings);
+    auto model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings);
     std::optional<MaskRecord> record;
     if (!arguments.run.mask.empty())
         record = maskOf(arguments.run.mask, *model, warnings);
     const PruningMask mask = record ? record->mask : PruningMask(model->spec());
     const TrainingSet set = readTrainingSet(*model, arguments.data, progress.part(0, 0));
+    if (settings.trainsHead && model->spec().family == Family::encoder && model->spec().classes == 0)
+        model = withAdapter(model,
+                            std::make_shared<const Adapter>(
+                                newClassifier(model->spec(), static_cast<int>(set.classes.size()))),
+                            {.device = console.device, .memoryBudget = arguments.run.memoryBudget});
     HeldOutRules heldOut;
     heldOut.share = arguments.heldOut;
     heldOut.least = arguments.heldOut > 0 ? 1 : 0;

@@ -28,6 +28,7 @@ public:
         , m_options(std::move(options))
         , m_card(m_base->card()) {
         checkFits(*m_adapter, m_card.spec);
+        m_card.spec = specWith(*m_adapter, m_card.spec);
         m_card.name += " + adapter";
         m_card.adapter = folder;
         m_card.fingerprint.clear();
@@ -37,7 +38,9 @@ public:
     const std::shared_ptr<const Adapter>& adapter() const { return m_adapter; }
 
     const ModelCard& card() const override { return m_card; }
-    bool has(int layer, WeightName name) const override { return m_base->has(layer, name); }
+    bool has(int layer, WeightName name) const override {
+        return m_base->has(layer, name) || (layer < 0 && m_adapter->weights.contains({layer, name}));
+    }
 
     at::Tensor tensor(int layer, WeightName name) const override {
         if (const auto replaced = m_adapter->weights.find(placeOf(layer, name)); replaced != m_adapter->weights.end())

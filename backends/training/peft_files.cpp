@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/mapped_file.h"
+#include "backends/engine/adapted_model.h"
 #include "backends/formats/hf_weights.h"
 #include "backends/session/mask_json.h"
 #include "backends/training/peft_config.h"
@@ -46,6 +47,19 @@ std::shared_ptr<const MappedFile> weightsIn(const std::string& folder) {
     return openWeights(path);
 }
 
+/// A model with a classifier like that of an adapter, if the model has none. The model must outlive it.
+std::shared_ptr<const Model> withClassifierOf(const std::shared_ptr<const MappedFile>& file, const Model& model) {
+    const std::shared_ptr<const Model> own(std::shared_ptr<void>(), &model);
+    const bool isBare = model.spec().family == Family::encoder && !model.has(-1, WeightName::classifier);
+    for (const TensorEntry& entry : isBare ? safetensorsEntries(file) : std::vector<TensorEntry>())
+        if (entry.name.ends_with(".classifier.weight") && entry.shape.size() == 2 && entry.shape[0] > 0 &&
+            entry.shape[1] == model.spec().hidden && entry.shape[0] < 100'000)
+            return withAdapter(own, std::make_shared<const Adapter>(
+                                        newClassifier(model.spec(), static_cast<int>(entry.shape[0]))),
+                               {});
+    return own;
+}
+
 } // namespace
 
 void writeAdapter(const std::string& folder, const Adapter& adapter, const Model& model, const MaskRecord* mask) {
@@ -68,7 +82,7 @@ void writeAdapter(const std::string& folder, const Adapter& adapter, const Model
 Adapter readAdapter(const std::string& folder, const Model& model) {
     const PeftConfig config = readPeftConfig(pathIn(folder, configName));
     const auto file = weightsIn(folder);
-    Adapter adapter = adapterFrom(file, config, model);
+    Adapter adapter = adapterFrom(file, config, *withClassifierOf(file, model));
     adapter.settings = {config.rank, config.alpha, config.dropout};
     adapter.modelName = config.modelName;
     adapter.fingerprint = safetensorsMetadata(file)["fingerprint"];
