@@ -48,7 +48,7 @@ int adaptedLayer(const ModelSpec& spec, int layer) {
 
 ModelSpec specWith(const Adapter& adapter, ModelSpec spec) {
     const auto own = adapter.weights.find({-1, WeightName::classifier});
-    if (spec.family == Family::encoder && spec.classes == 0 && own != adapter.weights.end())
+    if (spec.family == Family::encoder && own != adapter.weights.end())
         spec.classes = static_cast<int>(own->second.size() / static_cast<std::size_t>(std::max(1, spec.hidden)));
     return spec;
 }

@@ -49,10 +49,10 @@ bool canHaveUpdate(WeightName name);
 /// The layer whose changes an adapter holds for a layer: the first of those that share its weights.
 int adaptedLayer(const ModelSpec& spec, int layer);
 
-/// The spec of a model with an adapter. It differs only if the adapter brings the classifier of an encoder that has none.
+/// The spec of a model with an adapter. It differs only if the adapter brings a classifier with other classes.
 ModelSpec specWith(const Adapter& adapter, ModelSpec spec);
 
-/// A classifier of zeros, for an encoder that has none.
+/// A classifier of zeros, for an encoder that has none or one with other classes.
 Adapter newClassifier(const ModelSpec& spec, int classes);
 
 /// Checks that an adapter fits a model: layers, names and shapes, and that all numbers are finite.

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace secateur::cli {
@@ -213,7 +214,10 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
         record = maskOf(arguments.run.mask, *model, warnings);
     const PruningMask mask = record ? record->mask : PruningMask(model->spec());
     const TrainingSet set = readTrainingSet(*model, arguments.data, progress.part(0, 0));
-    if (settings.trainsHead && model->spec().family == Family::encoder && model->spec().classes == 0)
+    const bool isEncoder = model->spec().family == Family::encoder;
+    const bool hasClasses =
+        model->has(-1, WeightName::classifier) && std::cmp_equal(model->spec().classes, set.classes.size());
+    if (settings.trainsHead && isEncoder && !hasClasses)
         model = withAdapter(model,
                             std::make_shared<const Adapter>(
                                 newClassifier(model->spec(), static_cast<int>(set.classes.size()))),

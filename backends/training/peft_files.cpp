@@ -47,13 +47,14 @@ std::shared_ptr<const MappedFile> weightsIn(const std::string& folder) {
     return openWeights(path);
 }
 
-/// A model with a classifier like that of an adapter, if the model has none. The model must outlive it.
+/// A model with a classifier of as many classes as that of an adapter. The model must outlive it.
 std::shared_ptr<const Model> withClassifierOf(const std::shared_ptr<const MappedFile>& file, const Model& model) {
     const std::shared_ptr<const Model> own(std::shared_ptr<void>(), &model);
-    const bool isBare = model.spec().family == Family::encoder && !model.has(-1, WeightName::classifier);
-    for (const TensorEntry& entry : isBare ? safetensorsEntries(file) : std::vector<TensorEntry>())
+    const bool isEncoder = model.spec().family == Family::encoder;
+    const std::int64_t classes = model.has(-1, WeightName::classifier) ? model.spec().classes : 0;
+    for (const TensorEntry& entry : isEncoder ? safetensorsEntries(file) : std::vector<TensorEntry>())
         if (entry.name.ends_with(".classifier.weight") && entry.shape.size() == 2 && entry.shape[0] > 0 &&
-            entry.shape[1] == model.spec().hidden && entry.shape[0] < 100'000)
+            entry.shape[0] != classes && entry.shape[1] == model.spec().hidden && entry.shape[0] < 100'000)
             return withAdapter(own, std::make_shared<const Adapter>(
                                         newClassifier(model.spec(), static_cast<int>(entry.shape[0]))),
                                {});
