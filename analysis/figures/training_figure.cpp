@@ -35,7 +35,7 @@ void addSteps(Figure& figure, const TrainingCurve& curve) {
         return;
     FigureSeries each = lossSeries("training", SeriesStyle::thinLine, trainingColour);
     FigureSeries mean =
-        lossSeries(fmt::format("mean of {} steps", averagedSteps), SeriesStyle::plainLine, trainingColour);
+        lossSeries(fmt::format("mean of {}", averagedSteps), SeriesStyle::plainLine, trainingColour);
     for (std::size_t i = 0; i < curve.records.size(); ++i) {
         each.positions.push_back(static_cast<double>(i));
         each.values.push_back(curve.records[i].lossNats);
@@ -78,7 +78,7 @@ Figure trainingFigure(const TrainingCurve& curve) {
         figure.series.push_back(std::move(heldOut));
     }
     if (curve.denseNats) {
-        FigureSeries dense = lossSeries("held-out, dense model", SeriesStyle::level, heldOutColour);
+        FigureSeries dense = lossSeries("dense, held-out", SeriesStyle::level, heldOutColour);
         dense.values = {*curve.denseNats};
         figure.series.push_back(std::move(dense));
     }

@@ -1,8 +1,10 @@
 // The panel Recover: its settings, the curve of losses, and how a training run is paused, cancelled, saved and ends.
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
+#include "tests/support/expected.h"
 #include "tests/support/fake_services.h"
 #endif
 
+#include "app/window/window_services.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
@@ -11,9 +13,12 @@
 #include "widgets/training/recover_panel.h"
 #include "widgets/training/recovery.h"
 #include "widgets/training/training_fields.h"
+#include "widgets/window/main_window.h"
 
 #include <QComboBox>
+#include <QDockWidget>
 #include <QDoubleSpinBox>
+#include <QFile>
 #include <QLabel>
 #include <QPushButton>
 #include <QSettings>
@@ -158,6 +163,55 @@ const FigureSeries& seriesOf(const Figure& figure, const char* label) {
     qFatal("no %s", label);
 }
 
+/// Number of steps whose losses a figure shows.
+std::size_t pointsDrawn(const Figure& figure) {
+    return figure.series.empty() ? 0 : figure.series.front().values.size();
+}
+
+/// A short run of the main window on a real model, whose attention is dropped in two layers.
+struct RealRun {
+    JobRunner jobs;
+    Document document{windowServices(), &jobs};
+    MainWindow window{&document, &jobs, {1366, 768}};
+    RecoverPanel& panel = *window.findChild<RecoverPanel*>();
+    Recovery& recovery = *window.findChild<Recovery*>();
+
+    RealRun() {
+        window.show();
+        window.open(realData() + "/models/stories260K/stories260K.gguf");
+        settle();
+        document.masks()->setAttention({1, 2}, AttentionCut::drop);
+        QSettings().setValue("evaluation/texts", QStringList{text()});
+        settle();
+        window.findChild<QDockWidget*>("recover")->show();
+        window.findChild<QDockWidget*>("recover")->raise();
+    }
+    static QString text() { return realData() + "/text/tinystories/tinystories_slice.txt"; }
+    void settle() { QTRY_VERIFY_WITH_TIMEOUT(document.isOpen() && jobs.isIdle(), 120'000); }
+    /// Fills in the fields as a session does, and starts.
+    void start(int steps) {
+        document.setView("recover.recipe", "quick");
+        document.setView("recover.data", text().toStdString());
+        document.setView("recover.unit", "1");
+        document.setView("recover.amount", std::to_string(steps));
+        document.setView("recover.rank", "8");
+        document.setView("recover.rate", "0.001");
+        document.setView("recover.length", "128");
+        panel.fields()->restore(document);
+        for (QPushButton* button : panel.findChildren<QPushButton*>())
+            if (button->text().remove('&') == "Train what the mask leaves")
+                button->click();
+    }
+    /// Writes a picture for a person to look at, if a folder is named for it.
+    void picture(const QString& name) {
+        const QString folder = qEnvironmentVariable("SECATEUR_SCREENSHOTS");
+        if (folder.isEmpty())
+            return;
+        QTest::qWait(400);
+        QVERIFY(window.grab().save(QString("%1/recover_%2.png").arg(folder, name)));
+    }
+};
+
 } // namespace
 
 class TestRecoverPanel : public QObject {
@@ -188,7 +242,7 @@ private slots:
 
     void impossibleSettingsAreSaidBeforeTheStart() {
         Bench bench;
-        QVERIFY(bench.state().startsWith("Trains what "));
+        QVERIFY(bench.state().startsWith("Mask: "));
         QVERIFY(bench.button("Train what the mask leaves")->isEnabled());
         bench.chooseRecipe("amp");
         bench.field<QDoubleSpinBox>("Duration of the training")->setValue(0);
@@ -201,12 +255,12 @@ private slots:
         bench.startAndWait(25);
         QCOMPARE(bench.training.requests.front().mask.mask, bench.document.masks()->mask());
         QCOMPARE(bench.training.requests.front().mask.fingerprint, std::string("sha256:fake"));
-        QTRY_COMPARE(seriesOf(bench.panel.figure(), "training").values.size(), std::size_t{25});
+        QTRY_COMPARE(pointsDrawn(bench.panel.figure()), std::size_t{25});
         const Figure& figure = bench.panel.figure();
         QCOMPARE(figure.x.range->upper, 40.0);
-        QCOMPARE(seriesOf(figure, "mean of 20 steps").values[24], 5 - (5 + 24) / 2.0 / 40);
+        QCOMPARE(seriesOf(figure, "mean of 20").values[24], 5 - (5 + 24) / 2.0 / 40);
         QCOMPARE(seriesOf(figure, "held-out").positions, (std::vector<double>{0, 10, 20}));
-        QCOMPARE(seriesOf(figure, "held-out, dense model").values, std::vector<double>{3});
+        QCOMPARE(seriesOf(figure, "dense, held-out").values, std::vector<double>{3});
         qInfo("%s", qPrintable(bench.state()));
         QVERIFY2(bench.state().startsWith("Step 25 of 40, loss 4.64, 512 tokens/s"), qPrintable(bench.state()));
         QVERIFY(!bench.panel.fields()->isEnabled());
@@ -222,7 +276,7 @@ private slots:
         bench.settle();
         QVERIFY(bench.recovery.state() == State::done);
         QCOMPARE(bench.state().section('\n', 0, 0),
-                 "Held-out loss: dense 3, pruned 5, recovered 4 (perplexity 20.1, 148, 54.6).");
+                 "Held-out loss: dense 3.00, pruned 5.00, recovered 4.00 (perplexity 20.1, 148, 54.6).");
         QCOMPARE(bench.state().section('\n', 1), "40 steps, 512 tokens/s.");
         QCOMPARE(notices.takeFirst().first().toString(), "2 rows were skipped");
         QVERIFY(bench.button("Save adapter…")->isVisible());
@@ -258,7 +312,7 @@ private slots:
         bench.startAndWait(15);
         bench.press("Cancel");
         QTRY_VERIFY(bench.recovery.state() == State::cancelled);
-        QCOMPARE(bench.state(), "Cancelled at step 15. Held-out loss: dense 3, pruned 5, recovered 4.75 "
+        QCOMPARE(bench.state(), "Cancelled at step 15. Held-out loss: dense 3.00, pruned 5.00, recovered 4.75 "
                                 "(perplexity 20.1, 148, 116).");
         QVERIFY(bench.button("Save adapter…")->isVisible());
         QVERIFY(bench.button("Train what the mask leaves")->isVisible());
@@ -276,7 +330,7 @@ private slots:
         QTRY_VERIFY(bench.recovery.state() == State::paused);
         bench.press("Cancel");
         QVERIFY(bench.recovery.state() == State::cancelled);
-        QVERIFY(bench.state().startsWith("Cancelled at step 5. Held-out loss: dense 3, pruned 5 (perplexity"));
+        QVERIFY(bench.state().startsWith("Cancelled at step 5. Held-out loss: dense 3.00, pruned 5.00 (perplexity"));
     }
 
     void anErrorIsShownInOneSentence() {
@@ -317,6 +371,40 @@ private slots:
         QVERIFY(!bench.button("Save adapter…")->isVisible());
     }
 
+    void aRealModelRecovers() {
+        if (realData().isEmpty())
+            QSKIP("SECATEUR_TEST_DATA is not set");
+        qputenv("XDG_STATE_HOME", m_state.path().toUtf8());
+        QTemporaryDir out;
+        RealRun run;
+        run.picture("before");
+        run.start(60);
+        QTRY_VERIFY_WITH_TIMEOUT(run.recovery.curve().records.size() >= 30, 120'000);
+        run.picture("running");
+        run.recovery.pause();
+        QTRY_VERIFY(run.recovery.state() == State::paused);
+        const std::size_t paused = run.recovery.curve().records.size();
+        QVERIFY(paused < 60);
+        run.window.setTheme("dark");
+        run.picture("paused_dark");
+        run.recovery.resume();
+        run.settle();
+        QVERIFY2(run.recovery.state() == State::done, qPrintable(run.recovery.failure()));
+        QCOMPARE(run.recovery.curve().records.size(), std::size_t{60});
+        run.picture("done_dark");
+        run.window.setTheme("light");
+        run.picture("done");
+        const TrainingCurve& curve = run.recovery.curve();
+        qInfo("dense %.3f, pruned %.3f, recovered %.3f, paused at %zu", *curve.denseNats, curve.scores.front().lossNats,
+              curve.best()->lossNats, paused);
+        QVERIFY(*curve.denseNats < curve.best()->lossNats);
+        QVERIFY(curve.best()->lossNats < curve.scores.front().lossNats - 0.1);
+        run.recovery.save(out.filePath("adapter"));
+        run.settle();
+        for (const char* file : {"adapter_config.json", "adapter_model.safetensors", "mask.json", "training.csv"})
+            QVERIFY2(QFile::exists(out.filePath("adapter/") + file), file);
+    }
+
     void theSessionKeepsTheFields() {
         Bench bench;
         bench.chooseRecipe("amp");
@@ -332,6 +420,9 @@ private slots:
         bench.open("other.gguf");
         QCOMPARE(bench.field<QComboBox>("Recipe of the training")->currentText(), "quick");
     }
+
+private:
+    QTemporaryDir m_state;
 };
 
 SECATEUR_SUITE(TestRecoverPanel)

@@ -18,7 +18,7 @@ namespace {
 constexpr double pointUnits = 5.5;
 constexpr double ringUnits = 12; ///< of the current mask
 constexpr float bandTint = 0.2F;
-constexpr double thinTint = 0.45; ///< share of a thin line's colour
+constexpr double thinTint = 0.55; ///< share of a thin line's colour
 constexpr double frontTint = 0.28; ///< share of the text colour
 constexpr double frontUnits = 4;
 constexpr double failedHeight = 0.025; ///< share of the axis below the cross of a failed point

@@ -30,7 +30,7 @@ using RecoveryState = Recovery::State;
 
 constexpr int trainingBarSteps = 1000;
 constexpr int drawingMs = 200;
-constexpr int stateLines = 4;
+constexpr int stateLines = 5;
 
 QString shownLoss(double nats) {
     return QString::fromStdString(shownNumber(nats, nats < 10 ? 3 : 4));
@@ -154,8 +154,11 @@ void RecoverPanel::draw() {
     m_figure.title = m_document->isOpen() ? m_document->session().model.name : std::string();
     if (!m_recovery->maskName().isEmpty())
         m_figure.title += " · " + m_recovery->maskName().toStdString();
-    if (m_plot->isVisible())
-        m_plot->setFigure(m_figure);
+    if (!m_plot->isVisible())
+        return;
+    Figure shown = m_figure;
+    shown.title.clear(); // the panel is narrow
+    m_plot->setFigure(shown);
 }
 
 bool RecoverPanel::canStart() const {
@@ -183,7 +186,7 @@ QString RecoverPanel::startText() const {
     const NamedMask& mask = m_document->masks()->state().edited();
     const QString what = m_document->masks()->mask().keepsAll()
                              ? tr("Nothing is cut: trains the whole model.")
-                             : tr("Trains what %1 leaves.").arg(QString::fromStdString(mask.name));
+                             : tr("Mask: %1.").arg(QString::fromStdString(mask.name));
     return tr("%1\n%2.").arg(what, m_fields->summary());
 }
 
@@ -199,12 +202,12 @@ QString RecoverPanel::stateText() const {
     case RecoveryState::cancelling:
         return tr("Ends…");
     case RecoveryState::paused:
-        return tr("Paused at step %1. Resume goes on from there.\n%2").arg(step).arg(lossText());
+        return tr("Paused at step %1. Resume goes on from there.\n%2").arg(step).arg(outcomeText());
     case RecoveryState::cancelled:
-        return tr("Cancelled at step %1. %2").arg(step).arg(lossText());
+        return tr("Cancelled at step %1. %2").arg(step).arg(outcomeText());
     case RecoveryState::done:
         return tr("%1\n%2 steps, %3 tokens/s.")
-            .arg(lossText())
+            .arg(outcomeText())
             .arg(step)
             .arg(std::lround(m_recovery->tokensPerSecond()));
     case RecoveryState::failed:
@@ -222,33 +225,41 @@ QString RecoverPanel::stepText() const {
           << tr("%1 tokens/s").arg(std::lround(m_recovery->tokensPerSecond()));
     if (m_recovery->secondsLeft() >= 0 && curve.steps > 0)
         parts << timeLeftText(m_recovery->secondsLeft());
-    return parts.join(", ") + '\n' + lossText();
+    return parts.join(", ") + '\n' + heldOutText();
 }
 
-/// "Held-out loss: dense 3.21, pruned 5.04, recovered 3.88 (perplexity 24.8, 154, 48.4)."
-QString RecoverPanel::lossText() const {
+/// "Held-out loss: dense 3.21, pruned 5.04, recovered 3.88"
+QString RecoverPanel::heldOutText() const {
     const TrainingCurve& curve = m_recovery->curve();
     if (curve.scores.empty())
         return {};
     QStringList losses;
-    QStringList perplexities;
-    const auto add = [&](const QString& name, double nats) {
-        losses << tr("%1 %2").arg(name, shownLoss(nats));
-        perplexities << shownPerplexity(nats);
-    };
     if (curve.denseNats)
-        add(tr("dense"), *curve.denseNats);
-    add(tr("pruned"), curve.scores.front().lossNats);
+        losses << tr("dense %1").arg(shownLoss(*curve.denseNats));
+    losses << tr("pruned %1").arg(shownLoss(curve.scores.front().lossNats));
+    if (const HeldOutScore* best = curve.best())
+        losses << tr("recovered %1").arg(shownLoss(best->lossNats));
+    return tr("Held-out loss: %1").arg(losses.join(", "));
+}
+
+/// heldOutText() with the perplexities "(perplexity 24.8, 154, 48.4)", or the accuracies of a classifier.
+QString RecoverPanel::outcomeText() const {
+    const TrainingCurve& curve = m_recovery->curve();
+    if (curve.scores.empty())
+        return {};
     const HeldOutScore* best = curve.best();
+    const double before = curve.scores.front().accuracy;
+    if (m_document->spec().family == Family::encoder)
+        return tr("%1; accuracy %2 → %3.")
+            .arg(heldOutText(), QString::fromStdString(shownShare(before)),
+                 QString::fromStdString(shownShare(best ? best->accuracy : before)));
+    QStringList perplexities;
+    if (curve.denseNats)
+        perplexities << shownPerplexity(*curve.denseNats);
+    perplexities << shownPerplexity(curve.scores.front().lossNats);
     if (best)
-        add(tr("recovered"), best->lossNats);
-    const QString text = tr("Held-out loss: %1").arg(losses.join(", "));
-    if (m_document->spec().family != Family::encoder)
-        return tr("%1 (perplexity %2).").arg(text, perplexities.join(", "));
-    return best ? tr("%1; accuracy %2 → %3.")
-                      .arg(text, QString::fromStdString(shownShare(curve.scores.front().accuracy)),
-                           QString::fromStdString(shownShare(best->accuracy)))
-                : text + '.';
+        perplexities << shownPerplexity(best->lossNats);
+    return tr("%1 (perplexity %2).").arg(heldOutText(), perplexities.join(", "));
 }
 
 void RecoverPanel::start() {

@@ -37,7 +37,8 @@ private:
     QString startText() const;
     QString stateText() const;
     QString stepText() const;
-    QString lossText() const;
+    QString heldOutText() const;
+    QString outcomeText() const;
     void start();
     void chooseFolder();
 

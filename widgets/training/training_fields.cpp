@@ -131,8 +131,8 @@ void TrainingFields::addDuration(QFormLayout& form) {
     m_unit->setToolTip(tr("Minutes are turned into a number of steps after the first five. An epoch is a pass over the "
                           "training data."));
     auto* row = new QHBoxLayout;
-    row->addWidget(m_amount, 1);
-    row->addWidget(m_unit, 1);
+    row->addWidget(m_amount, 2);
+    row->addWidget(m_unit, 3); // has long texts
     form.addRow(tr("For"), row);
 }
 
