@@ -26,6 +26,7 @@
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 
 #include <atomic>
 #include <chrono>
@@ -178,13 +179,15 @@ struct RealRun {
 
     RealRun() {
         window.show();
-        window.open(realData() + "/models/stories260K/stories260K.gguf");
-        settle();
-        document.masks()->setAttention({1, 2}, AttentionCut::drop);
-        QSettings().setValue("evaluation/texts", QStringList{text()});
-        settle();
+        open();
         window.findChild<QDockWidget*>("recover")->show();
         window.findChild<QDockWidget*>("recover")->raise();
+    }
+    void open() {
+        document.files()->open(realData() + "/models/stories260K/stories260K.gguf");
+        settle();
+        document.masks()->setAttention({1, 2}, AttentionCut::drop);
+        settle();
     }
     static QString text() { return realData() + "/text/tinystories/tinystories_slice.txt"; }
     void settle() { QTRY_VERIFY_WITH_TIMEOUT(document.isOpen() && jobs.isIdle(), 120'000); }
@@ -374,10 +377,14 @@ private slots:
     void aRealModelRecovers() {
         if (realData().isEmpty())
             QSKIP("SECATEUR_TEST_DATA is not set");
-        qputenv("XDG_STATE_HOME", m_state.path().toUtf8());
+        QTemporaryDir state;
         QTemporaryDir out;
+        qputenv("XDG_STATE_HOME", state.path().toUtf8());
         RealRun run;
+        auto* options = run.panel.findChild<QToolButton*>();
+        options->click();
         run.picture("before");
+        options->click();
         run.start(60);
         QTRY_VERIFY_WITH_TIMEOUT(run.recovery.curve().records.size() >= 30, 120'000);
         run.picture("running");
@@ -405,6 +412,29 @@ private slots:
             QVERIFY2(QFile::exists(out.filePath("adapter/") + file), file);
     }
 
+    void aRunGoesOnAfterTheModelWasOpenedAgain() {
+        if (realData().isEmpty())
+            QSKIP("SECATEUR_TEST_DATA is not set");
+        QTemporaryDir state;
+        qputenv("XDG_STATE_HOME", state.path().toUtf8());
+        RealRun run;
+        run.start(40);
+        QTRY_VERIFY_WITH_TIMEOUT(run.recovery.curve().records.size() >= 10, 120'000);
+        run.recovery.pause();
+        QTRY_VERIFY(run.recovery.state() == State::paused);
+        const std::vector<StepRecord> before = run.recovery.curve().records;
+        run.open();
+        QVERIFY(run.recovery.state() == State::none);
+        run.start(40);
+        run.settle();
+        const std::vector<StepRecord>& records = run.recovery.curve().records;
+        QCOMPARE(records.size(), std::size_t{40});
+        for (std::size_t i = 0; i < before.size(); ++i) {
+            QCOMPARE(records[i].lossNats, before[i].lossNats);
+            QCOMPARE(records[i].seconds, before[i].seconds); // stored, not trained again
+        }
+    }
+
     void theSessionKeepsTheFields() {
         Bench bench;
         bench.chooseRecipe("amp");
@@ -420,9 +450,6 @@ private slots:
         bench.open("other.gguf");
         QCOMPARE(bench.field<QComboBox>("Recipe of the training")->currentText(), "quick");
     }
-
-private:
-    QTemporaryDir m_state;
 };
 
 SECATEUR_SUITE(TestRecoverPanel)

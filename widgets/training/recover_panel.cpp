@@ -80,7 +80,6 @@ void RecoverPanel::build() {
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(fontMetrics().height() / 2);
     m_progress->setAccessibleName(tr("Progress of the training"));
-    keepRoomWhenHidden(m_progress);
     column->addWidget(m_progress);
     m_save->setToolTip(tr("Writes the adapter with the lowest held-out loss as a folder that PEFT loads"));
     column->addWidget(m_save);
@@ -178,16 +177,20 @@ QString RecoverPanel::startText() const {
         return tr("No model is open.");
     if (!m_document->model())
         return tr("The checkpoint was not found.");
-    try {
-        m_fields->settings();
-    } catch (const Error& error) {
-        return QString::fromStdString(error.what()) + '.';
-    }
     const NamedMask& mask = m_document->masks()->state().edited();
     const QString what = m_document->masks()->mask().keepsAll()
                              ? tr("Nothing is cut: trains the whole model.")
                              : tr("Mask: %1.").arg(QString::fromStdString(mask.name));
-    return tr("%1\n%2.").arg(what, m_fields->summary());
+    try {
+        const TrainingSettings settings = m_fields->settings();
+        return tr("%1\nUpdates of rank %2, %3 in a step; a twentieth is held out.")
+            .arg(what)
+            .arg(settings.adapter.rank)
+            .arg(settings.sequencesOfStep() == 1 ? tr("1 sequence")
+                                                 : tr("%1 sequences").arg(settings.sequencesOfStep()));
+    } catch (const Error& error) {
+        return QString::fromStdString(error.what()) + '.';
+    }
 }
 
 QString RecoverPanel::stateText() const {

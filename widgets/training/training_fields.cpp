@@ -165,7 +165,7 @@ void TrainingFields::chooseRecipe(const std::string& id) {
 void TrainingFields::takeRecipe() {
     const QSignalBlocker quiet(this);
     const TrainingSettings settings = trainingRecipe(m_recipe->currentText().toStdString()).settings();
-    m_recipe->setToolTip(summary());
+    m_recipe->setToolTip(m_recipe->currentData(Qt::ToolTipRole).toString());
     m_rank->setValue(settings.adapter.rank);
     m_rate->setValue(settings.learningRate);
     m_length->setValue(settings.length);
@@ -204,10 +204,6 @@ TrainingSettings TrainingFields::settings() const {
 
 std::string TrainingFields::data() const {
     return m_data->path().toStdString();
-}
-
-QString TrainingFields::summary() const {
-    return m_recipe->currentData(Qt::ToolTipRole).toString();
 }
 
 void TrainingFields::keep(Document& document) const {

@@ -28,8 +28,6 @@ public:
     TrainingSettings settings() const;
     /// The path of the training data; empty = the built-in text.
     std::string data() const;
-    /// What the recipe does, in a line.
-    QString summary() const;
     /// Writes the fields into the session's view.
     void keep(Document& document) const;
     /// Sets the fields to those of the session's view, or to the usual ones.
