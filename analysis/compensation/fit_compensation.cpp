@@ -180,7 +180,8 @@ void Fit::replace(int layer, Projection which, const SumParts& sums) {
     FitSums all = sums.fitted;
     all.add(sums.heldOut);
     const FittedProjection fitted = fittedProjection(m_mode, all, weight, columns, chosen.mu);
-    mask.compensation = std::make_shared<const LayerCompensation>(withFitted(m_model, layer, mask, which, m_mode, fitted));
+    mask.compensation =
+        std::make_shared<const LayerCompensation>(withFitted(m_model, layer, mask, which, m_mode, fitted));
     m_mask.setLayer(layer, std::move(mask));
     const double size = sums.heldOut.squares > 0 ? sums.heldOut.squares : 1;
     m_parts.push_back({layer, which == Projection::output, m_mode == CompensationMode::bias ? 0 : chosen.mu,

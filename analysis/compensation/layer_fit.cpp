@@ -223,8 +223,8 @@ LayerCompensation withFitted(const Model& model, int layer, const LayerMask& mas
         return whole;
     const at::Tensor columns = keptColumns(spec, layer, mask, which);
     const at::Tensor update = model.update(layer, weightOf(which));
-    weight = wholeWeight(update.defined() ? fitted.weight - update.index_select(1, columns) : fitted.weight, columns,
-                         width);
+    weight =
+        wholeWeight(update.defined() ? fitted.weight - update.index_select(1, columns) : fitted.weight, columns, width);
     return whole;
 }
 

@@ -233,7 +233,7 @@ private:
     TrainedTensors m_tensors;
     std::shared_ptr<const Plan> m_training;
     std::shared_ptr<const Plan> m_scoring;
-    BackwardMemory m_memory;
+    BackwardMemory m_memory{.graphBytes = std::int64_t{1} << 29};
     std::int64_t m_perEpoch;
     std::int64_t m_steps = 0;
     std::int64_t m_step = 0;
@@ -288,7 +288,9 @@ Adapter Trainer::adapter() const {
 
 std::vector<ExampleLoss> exampleLosses(const Model& model, const PruningMask& mask,
                                        std::span<const TrainingExample> examples, const Progress& progress) {
-    return lossesUnder(model, *model.runner().plan(mask, ComputeType::float32), examples, progress);
+    // A plan for training, even without trained tensors, so that the weights are converted only once.
+    const auto plan = model.runner().planWith(std::make_shared<const PlanAdapters>(), mask);
+    return lossesUnder(model, *plan, examples, progress);
 }
 
 double meanNats(std::span<const ExampleLoss> losses) {

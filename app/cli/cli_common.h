@@ -51,9 +51,9 @@ std::shared_ptr<const Model> open(const std::string& path, const Console& consol
 
 /// Options of verbs that run a model.
 struct RunOptions {
-    std::string mask; ///< path of the mask file; empty = dense
+    std::string mask;           ///< path of the mask file; empty = dense
     bool hasOtherMasks = false; ///< whether the verb applies masks that are not in `mask`
-    std::string adapter; ///< folder of the adapter; empty = none
+    std::string adapter;        ///< folder of the adapter; empty = none
     std::string dtype = "auto";
     std::int64_t memoryBudget = 0;
 };

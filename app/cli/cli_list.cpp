@@ -4,6 +4,7 @@
 #include "analysis/metrics/metric.h"
 #include "analysis/strategies/strategy.h"
 #include "analysis/tasks/task.h"
+#include "analysis/training/training_settings.h"
 #include "app/cli/cli_common.h"
 #include "backends/config/architectures.h"
 #include "backends/formats/formats.h"
@@ -89,6 +90,25 @@ std::vector<ListItem> presets() {
     return items;
 }
 
+std::vector<ListItem> recipes() {
+    std::vector<ListItem> items;
+    for (const TrainingRecipe& row : trainingRecipes()) {
+        const TrainingSettings settings = row.settings();
+        std::string targets;
+        for (const WeightName target : settings.targets)
+            targets += (targets.empty() ? "" : ",") + std::string(shortName(target));
+        items.push_back({std::string(row.id),
+                         std::string(row.summary),
+                         std::string(row.source),
+                         {},
+                         {{"targets", targets},
+                          {"learning_rate", fmt::format("{}", settings.learningRate)},
+                          {"sequences", std::to_string(settings.sequencesOfStep())},
+                          {"length", std::to_string(settings.length)}}});
+    }
+    return items;
+}
+
 struct Kind {
     const char* name;
     std::vector<ListItem> (*items)();
@@ -97,7 +117,7 @@ struct Kind {
 constexpr std::array kinds{
     Kind{"metrics", metrics}, Kind{"strategies", strategies}, Kind{"architectures", architectures},
     Kind{"formats", formats}, Kind{"figures", figures},       Kind{"tasks", tasks},
-    Kind{"presets", presets}};
+    Kind{"presets", presets}, Kind{"recipes", recipes}};
 
 void printItems(const std::vector<ListItem>& items) {
     Rows<2> rows;

@@ -179,6 +179,8 @@ void checkSource(const PlotArguments& arguments, const FigureRequest& request) {
     const FigureSource& source = request.figure->source;
     if (arguments.prompt && !std::holds_alternative<FromPrompt>(source))
         throw UsageError("does not use --prompt, which is for " + figuresFrom<FromPrompt>(), arguments.figure);
+    if (!arguments.run.adapter.empty() && isSession(arguments.path))
+        throw UsageError("changes a model; the figure is drawn from a session", "--adapter");
     if (std::holds_alternative<FromSession>(source)) {
         if (!arguments.run.mask.empty() && !request.options.contains("mask"))
             throw UsageError("does not use --mask", arguments.figure);
@@ -208,8 +210,10 @@ void plot(const PlotArguments& arguments, const Console& console) {
     checkCanWrite(arguments.out, fileKind, arguments.force);
     const FigureRequest request = parseFigureRequest(arguments.figure);
     checkSource(arguments, request);
-    const Figure figure = std::visit([&](const auto& source) { return drawFrom(source, arguments, request, console); },
-                                     request.figure->source);
+    Figure figure = std::visit([&](const auto& source) { return drawFrom(source, arguments, request, console); },
+                               request.figure->source);
+    if (!arguments.run.adapter.empty() && !figure.command.empty())
+        figure.command += " " + shellText({"--adapter", arguments.run.adapter});
     if (isDrawn)
         savePicture(figure, arguments);
     else

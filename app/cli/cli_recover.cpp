@@ -2,7 +2,6 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/training/training_run.h"
 #include "app/cli/cli_common.h"
-#include "app/cli/table.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/sha256.h"
 #include "backends/session/mask_json.h"
@@ -79,6 +78,14 @@ void setTrained(TrainingSettings& settings, const std::vector<std::string>& name
     }
     if (!names.empty() && !hasUpdates)
         settings.targets.clear();
+}
+
+/// Prints the expected duration of the rest of a run, by the time of its second step. The first also converts weights.
+void sayForecast(const TrainingRun& run, const Console& console) {
+    if (run.records.size() != 2 || run.steps == 0)
+        return;
+    const double seconds = static_cast<double>(run.steps - 2) * run.records.back().seconds;
+    console.announce(seconds, fmt::format("about {:.0f} s for {} steps", seconds, run.steps));
 }
 
 TrainingSettings settingsOf(const RecoverArguments& arguments) {
@@ -209,6 +216,7 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     TrainingRun run = runIn(arguments, keyOf(*model, mask, set, arguments, settings), settings);
     const MaskRecord* const own = record ? &*record : nullptr;
     TrainingCallbacks callbacks;
+    callbacks.stepped = [&](const TrainingRun& now) { sayForecast(now, console); };
     callbacks.save = [&](const TrainingRun& now) { save(arguments, now, *model, own); };
     if (!run.isDone)
         runTraining(run, *model, mask, data.training, data.heldOut.examples, callbacks,
@@ -273,7 +281,7 @@ void addRecover(CLI::App& program, Console& console) {
         ->required()
         ->option_text("DIR");
     verb->add_option("--recipe", arguments->recipe,
-                     "Settings: amp, gate_norm or quick (see: list recipes) [amp with steps of one sequence]");
+                     "amp, gate_norm or quick (see: list recipes) [amp, with one sequence a step]");
     addDataOptions(*verb, *arguments);
     addSettingOptions(*verb, arguments->settings);
     verb->add_flag("--force", arguments->force, "Replace another training run in the folder");

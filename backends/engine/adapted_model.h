@@ -8,9 +8,9 @@
 
 namespace secateur {
 
-/// A model with an adapter: its weights are those of the base model with the adapter's updates, and the weights that the
-/// adapter replaces. Places, files and kernels are those of the base model. Updated weights are float32, and made when
-/// they are read. The name of the card is "NAME + adapter", and its path that of the base model.
+/// A model with an adapter: its weights are those of the base model with the adapter's updates, and the weights that
+/// the adapter replaces. Places, files and kernels are those of the base model. Updated weights are float32, and made
+/// when they are read. The name of the card is "NAME + adapter", and its path that of the base model.
 /// @param base a model of openModel() @param folder of the adapter, for the card; may be empty
 /// @throws Error if the adapter does not fit the model
 std::shared_ptr<const Model> withAdapter(std::shared_ptr<const Model> base, std::shared_ptr<const Adapter> adapter,
@@ -22,9 +22,9 @@ std::shared_ptr<const Adapter> adapterOf(const Model& model);
 const Model& baseOf(const Model& model);
 
 /// The digest of an adapter: "sha256:" and 64 lower-case hexadecimal digits, over its updates in the order of their
-/// places, and then over the weights that it replaces. For each update: layer, number of the weight's name, rank (int64);
-/// scale (float64); A and B. For each weight: layer, number of the name, number of elements (int64); the elements.
-/// Numbers are little-endian.
+/// places, and then over the weights that it replaces. For each update: layer, number of the weight's name, rank
+/// (int64); scale (float64); A and B. For each weight: layer, number of the name, number of elements (int64); the
+/// elements. Numbers are little-endian.
 std::string adapterDigest(const Adapter& adapter);
 
 } // namespace secateur

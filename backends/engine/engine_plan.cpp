@@ -205,7 +205,7 @@ EnginePlan::LayerPointer EnginePlan::gradientLayer(int index) const {
         return own;
     const LayerPointer back = stored(index, mask().layer(index), transposed(conversion));
     auto both = std::make_shared<PlanLayer>(*own);
-    for (Linear PlanLayer::*const linear :
+    for (Linear PlanLayer::* const linear :
          {&PlanLayer::projections, &PlanLayer::output, &PlanLayer::gateUp, &PlanLayer::down})
         ((*both).*linear).transposed = ((*back).*linear).transposed;
     return both;
@@ -245,8 +245,8 @@ std::shared_ptr<const EmbeddingAndHead> EnginePlan::gradientEmbeddingAndHead() c
         return adapted(own);
     const std::shared_ptr<const EmbeddingAndHead> back = storedEmbeddingAndHead(transposed(conversion));
     auto both = std::make_shared<EmbeddingAndHead>(*own);
-    for (Linear EmbeddingAndHead::*const linear : {&EmbeddingAndHead::lmHead, &EmbeddingAndHead::pooler,
-                                                   &EmbeddingAndHead::classifierDense, &EmbeddingAndHead::classifier})
+    for (Linear EmbeddingAndHead::* const linear : {&EmbeddingAndHead::lmHead, &EmbeddingAndHead::pooler,
+                                                    &EmbeddingAndHead::classifierDense, &EmbeddingAndHead::classifier})
         ((*both).*linear).transposed = ((*back).*linear).transposed;
     return adapted(std::move(both));
 }

@@ -117,7 +117,7 @@ private:
     WeightStore& m_store;
     Conversion m_conversion;
     std::shared_ptr<const PlanAdapters> m_adapters; ///< null = none
-    std::int64_t m_keptBytes; ///< maximum bytes of weights kept in the store
+    std::int64_t m_keptBytes;                       ///< maximum bytes of weights kept in the store
 };
 
 } // namespace secateur

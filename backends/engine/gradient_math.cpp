@@ -132,37 +132,70 @@ at::Tensor withNode(at::Tensor output, Backward backward, const variable_list& i
     return output;
 }
 
-/// The backward pass of a projection with low-rank updates. It stores the projection's input, but not what is dropped of
-/// it: this is made again.
+/// The backward pass of a projection with low-rank updates. It stores the projection's input if there are updates, but
+/// not what is dropped of it: this is made again.
 class LinearBackward {
 public:
     LinearBackward(const Linear& linear, at::Tensor input)
         : m_transposed(linear.transposed)
+        , m_weight(linear.packed ? at::Tensor() : linear.weight)
         , m_in(linear.in)
         , m_updates(linear.updates)
+        , m_dropout(linear.dropout)
         , m_input(m_updates.empty() ? at::Tensor() : std::move(input)) {}
 
     /// Gradients of the input, and of a and b of each update. @param gradient [n, out], contiguous
     variable_list operator()(const at::Tensor& gradient) const {
-        const at::Tensor ofInput = at::empty({gradient.size(0), m_in}, gradient.options());
-        m_transposed->multiply(gradient, ofInput, false);
-        variable_list all{ofInput};
-        for (const LinearUpdate& update : m_updates) {
-            const at::Tensor own = gradient.narrow(1, update.begin, update.b.size(0));
-            const at::Tensor x = dropped(m_input, update.dropout, update.dropoutKey);
-            const at::Tensor inner = at::mm(own, update.b.detach()).mul_(update.scale); // [n, rank]
-            all.push_back(at::mm(inner.t(), x));
-            all.push_back(at::mm(own.t(), at::mm(x, update.a.detach().t())).mul_(update.scale));
-            const at::Tensor through = at::mm(inner, update.a.detach());
-            ofInput.add_(dropped(through, update.dropout, update.dropoutKey));
+        at::Tensor ofInput;
+        if (m_weight.defined())
+            ofInput = at::mm(gradient, m_weight);
+        else {
+            ofInput = at::empty({gradient.size(0), m_in}, gradient.options());
+            m_transposed->multiply(gradient, ofInput, false);
         }
+        variable_list all{ofInput};
+        if (!m_updates.empty())
+            addUpdates(gradient, all);
         return all;
     }
 
 private:
+    /// Appends the gradients of the updates, and adds what passes through them to that of the input. The matrices A of
+    /// all updates are multiplied together: [ranks, in].
+    void addUpdates(const at::Tensor& gradient, variable_list& all) const {
+        std::vector<at::Tensor> matrices;
+        std::vector<at::Tensor> inner; // gradients of x A^T, [n, rank]
+        for (const LinearUpdate& update : m_updates) {
+            matrices.push_back(update.a.detach());
+            inner.push_back(at::mm(ownOutputs(gradient, update), update.b.detach()).mul_(update.scale));
+        }
+        const auto joined = [](const std::vector<at::Tensor>& parts, std::int64_t dim) {
+            return parts.size() == 1 ? parts.front() : at::cat(parts, dim);
+        };
+        const at::Tensor a = joined(matrices, 0);
+        const at::Tensor ofInner = joined(inner, 1);
+        const at::Tensor x = dropped(m_input, m_dropout.probability, m_dropout.key);
+        const at::Tensor ofA = at::mm(ofInner.t(), x);
+        const at::Tensor products = at::mm(x, a.t());
+        std::int64_t begin = 0;
+        for (const LinearUpdate& update : m_updates) {
+            const std::int64_t rank = update.a.size(0);
+            all.push_back(ofA.narrow(0, begin, rank));
+            all.push_back(at::mm(ownOutputs(gradient, update).t(), products.narrow(1, begin, rank)).mul_(update.scale));
+            begin += rank;
+        }
+        all.front().add_(dropped(at::mm(ofInner, a), m_dropout.probability, m_dropout.key));
+    }
+
+    static at::Tensor ownOutputs(const at::Tensor& gradient, const LinearUpdate& update) {
+        return gradient.narrow(1, update.begin, update.b.size(0));
+    }
+
     std::shared_ptr<const PackedMatrix> m_transposed;
+    at::Tensor m_weight; ///< [out, in]; undefined if the projection is packed
     std::int64_t m_in;
     std::vector<LinearUpdate> m_updates;
+    UpdateDropout m_dropout;
     at::Tensor m_input; ///< [n, in]; undefined without updates
 };
 
@@ -202,7 +235,7 @@ public:
     at::Tensor forProduct(const at::Tensor& x) const override { return x; }
 
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
-        if (!linear.packed)
+        if (!hasOwnNode(linear))
             return m_plain->linear(linear, input);
         const at::Tensor values = input.detach().contiguous();
         return withNode(forward([&] { return m_fused->linear(linear, values); }), LinearBackward(linear, values),
@@ -226,7 +259,7 @@ public:
     at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& input,
                       bool isLast) const override {
         const at::Tensor hidden = activated(linear(layer.gateUp, input), spec.activation, spec.gatedMlp);
-        if (!isLast || !layer.down.packed)
+        if (!isLast || !hasOwnNode(layer.down))
             return addLinear(sum, layer.down, hidden);
         // Only the gradient of the output is needed, not its values. Zeros take their place.
         const at::Tensor zeros = at::zeros({1, 1}, sum.options()).expand_as(sum);
@@ -257,18 +290,22 @@ private:
     static at::Tensor withBackward(const at::Tensor& context, ContextBackward pass, const at::Tensor& projected,
                                    const AttentionInput& input, TapObserver& observer) {
         if (!observer.wants(Tap::query) && !observer.wants(Tap::key) && !observer.wants(Tap::value))
-            return withNode(
-                context,
-                [pass = std::move(pass)](const at::Tensor& gradient) {
-                    return variable_list{pass.projectedGradient(gradient)};
-                },
-                {projected});
+            return withNode(context,
+                            [pass = std::move(pass)](const at::Tensor& gradient) {
+                                return variable_list{pass.projectedGradient(gradient)};
+                            },
+                            {projected});
         const ProjectedHeads heads = projectedHeads(projected, input, observer);
         const Backward backward = [pass = std::move(pass), perHead = heads.perHead](const at::Tensor& gradient) {
             const ProjectionGradients parts = pass.headGradients(gradient, perHead);
             return variable_list{parts.queries, parts.keys, parts.values};
         };
         return withNode(context, backward, {heads.queries, heads.keys, heads.values});
+    }
+
+    /// Whether LinearBackward computes the gradients of a projection. Its weight is not trained.
+    static bool hasOwnNode(const Linear& linear) {
+        return linear.packed || (linear.weight.defined() && linear.in > 0 && !linear.weight.requires_grad());
     }
 
     static bool isTrained(const Norm& norm) {

@@ -81,10 +81,12 @@ private:
         return &found->second;
     }
 
+    /// Adds an update. All updates of a projection have the same dropped input.
     void add(Linear& linear, WeightName name, const LowRankTensors& own, const at::Tensor& a, const at::Tensor& b,
              std::int64_t begin, double scale = 1) const {
-        linear.updates.push_back({a.contiguous(), b.contiguous(), begin, own.scale * scale, m_adapters.dropout,
-                                  mixedKey(m_key, static_cast<std::uint64_t>(name))});
+        if (linear.updates.empty())
+            linear.dropout = {m_adapters.dropout, mixedKey(m_key, static_cast<std::uint64_t>(name))};
+        linear.updates.push_back({a.contiguous(), b.contiguous(), begin, own.scale * scale});
     }
 
     /// Adds the update of a projection that reads the stream. @param width outputs of a unit

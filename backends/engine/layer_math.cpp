@@ -38,13 +38,15 @@ AttentionShape shapeOf(const AttentionInput& input) {
 }
 
 at::Tensor withUpdates(const at::Tensor& output, const Linear& linear, const at::Tensor& input) {
+    if (linear.updates.empty())
+        return output;
     const bool records = c10::GradMode::is_enabled();
+    const auto& [probability, key] = linear.dropout;
+    at::Tensor x = input.to(at::kFloat).contiguous();
+    if (probability > 0)
+        x = records ? x * dropped(at::ones_like(x), probability, key) : dropped(x, probability, key);
     at::Tensor sum = output;
     for (const LinearUpdate& update : linear.updates) {
-        at::Tensor x = input.to(at::kFloat);
-        if (update.dropout > 0)
-            x = records ? x * dropped(at::ones_like(x), update.dropout, update.dropoutKey)
-                        : dropped(x.contiguous(), update.dropout, update.dropoutKey);
         const at::Tensor inner = at::matmul(x, update.a.t());
         const std::int64_t outputs = update.b.size(0);
         if (records)
@@ -258,6 +260,8 @@ public:
             sum.add_(linear.bias);
         if (linear.packed)
             linear.packed->multiply(input, sum, true);
+        else if (linear.weight.defined() && linear.in > 0)
+            sum.addmm_(input.to(at::kFloat), linear.weight.t());
         return withUpdates(sum, linear, input);
     }
 
@@ -333,13 +337,13 @@ private:
             observer.see(Tap::value, all.narrow(1, spec.heads + spec.kvHeads, spec.kvHeads).index_select(1, kvHeads));
     }
 
-    /// linear() of a matrix without inputs, or of the trained weights of a classifier.
+    /// linear() of a matrix that is not packed: it has no inputs, or belongs to a plan with trained tensors.
     static at::Tensor unpacked(const Linear& linear, const at::Tensor& input, const at::Tensor& result) {
         if (linear.weight.defined() && linear.in > 0)
             result.copy_(at::mm(input.to(at::kFloat), linear.weight.t()));
         else
             result.zero_();
-        return linear.bias.defined() ? result.add_(linear.bias) : result;
+        return withUpdates(linear.bias.defined() ? result.add_(linear.bias) : result, linear, input);
     }
 
     at::Tensor normalisedAs(const Norm& norm, const at::Tensor& x, at::ScalarType type) const {

@@ -251,8 +251,10 @@ private:
             std::call_once(m_memoryChecked, [&] {
                 checkRunMemory(m_model, choice.type, {m_store.budget(), m_form == WeightForm::packed});
             });
+        // Training multiplies many tokens by each weight, forward and backward: one copy that is not packed is enough.
+        const WeightForm form = adapters ? WeightForm::plain : m_form;
         return std::make_shared<EnginePlan>(m_model, m_store, mask, choice.reason,
-                                            Conversion{choice.type, m_form, m_device}, std::move(adapters));
+                                            Conversion{choice.type, form, m_device}, std::move(adapters));
     }
 
     std::unique_ptr<const LayerMath> mathFor(ComputeType type) const {

@@ -232,9 +232,7 @@ private:
     }
 
     /// The output or down projection, with the weight that the compensation puts there.
-    at::Tensor projection(WeightName which) const {
-        return m_reader.projection(which, m_compensation);
-    }
+    at::Tensor projection(WeightName which) const { return m_reader.projection(which, m_compensation); }
 
     /// Converts the output projection. @param scale factor of its weights and of the model's bias, but not of the bias
     /// that the compensation adds

@@ -23,14 +23,18 @@ struct Norm {
     explicit operator bool() const { return weight.defined(); }
 };
 
-/// A low-rank update of some outputs of a projection: outputs [begin, begin + rows of b) += scale (dropped x) A^T B^T.
+/// A low-rank update of some outputs of a projection: outputs [begin, begin + rows of b) += scale x A^T B^T.
 struct LinearUpdate {
-    at::Tensor a;               ///< [rank, in] float32
-    at::Tensor b;               ///< [outputs, rank] float32
-    std::int64_t begin = 0;     ///< the first of its outputs
+    at::Tensor a;           ///< [rank, in] float32
+    at::Tensor b;           ///< [outputs, rank] float32
+    std::int64_t begin = 0; ///< the first of its outputs
     double scale = 1;
-    double dropout = 0;         ///< probability with which an input is dropped
-    std::uint64_t dropoutKey = 0; ///< determines which inputs are dropped (dropout.h)
+};
+
+/// The inputs of low-rank updates that are dropped (dropout.h).
+struct UpdateDropout {
+    double probability = 0;
+    std::uint64_t key = 0;
 };
 
 /// A projection with its bias. Either `weight` or `packed` is set.
@@ -42,6 +46,7 @@ struct Linear {
     std::shared_ptr<const PackedMatrix> transposed; ///< the packed transpose, for the backward pass only
     at::Tensor bias;                                ///< float32; undefined = no bias
     std::vector<LinearUpdate> updates = {};         ///< of an adapter
+    UpdateDropout dropout = {};                     ///< of the input of all updates
 };
 
 /// The form of converted weights: packed for products on the CPU, packed together with the transpose for the backward

@@ -155,9 +155,10 @@ std::vector<std::string> WrittenTypes::warnings() const {
                                        "--type gives all matrices a smaller type",
                                        m_widened.front(), others(m_widened.size())));
     if (!m_merged.empty())
-        warnings.push_back(fmt::format("{} is stored as F32, because the weights of the adapter would be rounded to its "
-                                       "type{}. --type gives all matrices a smaller type",
-                                       m_merged.front(), others(m_merged.size())));
+        warnings.push_back(
+            fmt::format("{} is stored as F32, because the weights of the adapter would be rounded to its "
+                        "type{}. --type gives all matrices a smaller type",
+                        m_merged.front(), others(m_merged.size())));
     if (!m_tooNarrow.empty())
         warnings.push_back(fmt::format("{} keeps its type: its rows are not whole blocks of {}{}", *m_tooNarrow.begin(),
                                        m_wanted->name, others(m_tooNarrow.size())));

@@ -30,7 +30,7 @@ void set(Fields& fields, GgufField field) {
 }
 
 /// Sets a number of units: a list with the number of each layer, or one number for all layers.
-void setPerLayer(Fields& fields, const std::string& key, const ModelSpec& spec, int LayerSpec::*size, bool list) {
+void setPerLayer(Fields& fields, const std::string& key, const ModelSpec& spec, int LayerSpec::* size, bool list) {
     std::vector<std::int32_t> sizes;
     for (const LayerSpec& layer : spec.layers)
         sizes.push_back(layer.*size);

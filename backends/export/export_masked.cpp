@@ -19,7 +19,7 @@ namespace {
 /// A config.json that states the biases which the compensation adds; nothing if it adds none.
 std::map<std::string, std::string> changedConfig(const ModelSpec& source, const ModelSpec& exported,
                                                  const std::string& folder) {
-    const auto adds = [&](bool LayerSpec::*bias) {
+    const auto adds = [&](bool LayerSpec::* bias) {
         return std::ranges::any_of(exported.layers, bias) && !std::ranges::any_of(source.layers, bias);
     };
     const bool attention = adds(&LayerSpec::outputBias);

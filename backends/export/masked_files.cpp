@@ -163,10 +163,11 @@ void MaskedFiles::checkTypes(const std::vector<WeightCut>& cuts) const {
     const auto widened =
         std::ranges::find_if(cuts, [](const WeightCut& cut) { return cut.isWidened && cut.isCompensated(); });
     if (m_format == "pytorch" && widened != cuts.end())
-        throw Error(fmt::format("is stored as {}, which rounds the numbers of the {}, and tensors of PyTorch files keep "
-                                "their type",
-                                widened->entry->type->name, widened->isMerged ? "adapter" : "compensation"),
-                    widened->entry->subject(), "Convert the checkpoint to safetensors");
+        throw Error(
+            fmt::format("is stored as {}, which rounds the numbers of the {}, and tensors of PyTorch files keep "
+                        "their type",
+                        widened->entry->type->name, widened->isMerged ? "adapter" : "compensation"),
+            widened->entry->subject(), "Convert the checkpoint to safetensors");
 }
 
 void MaskedFiles::checkParts(const std::vector<AddedBias>& added) const {
@@ -188,9 +189,9 @@ void MaskedFiles::warnOfWidened(const std::vector<WeightCut>& cuts) {
     }
     const auto warn = [this](const std::vector<std::string>& names, const char* of) {
         if (!names.empty())
-            m_warnings.push_back(fmt::format(
-                "{} is stored as F32, because its type would round the numbers of the {}{}", names.front(), of,
-                names.size() > 1 ? fmt::format("; so are {} other tensors", names.size() - 1) : ""));
+            m_warnings.push_back(
+                fmt::format("{} is stored as F32, because its type would round the numbers of the {}{}", names.front(),
+                            of, names.size() > 1 ? fmt::format("; so are {} other tensors", names.size() - 1) : ""));
     };
     warn(compensated, "compensation");
     warn(merged, "adapter");

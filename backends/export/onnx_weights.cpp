@@ -35,8 +35,8 @@ std::int64_t keptCount(const std::vector<std::int64_t>& kept, std::int64_t all) 
 }
 
 at::Tensor projectionWeight(const Model& model, const OnnxProjection& part) {
-    at::Tensor whole = part.replacement ? tensorOf(part.replacement, model.spec().hidden)
-                                        : model.tensor(part.layer, part.weight);
+    at::Tensor whole =
+        part.replacement ? tensorOf(part.replacement, model.spec().hidden) : model.tensor(part.layer, part.weight);
     if (const at::Tensor update = model.update(part.layer, part.weight); part.replacement && update.defined())
         whole = whole + update;
     at::Tensor weight = keptPart(keptPart(whole, 0, part.rows), 1, part.columns);

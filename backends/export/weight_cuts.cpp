@@ -70,8 +70,8 @@ public:
         for (const auto& [place, isMerged] : changed.places()) {
             const auto& [layer, which] = place;
             const bool isOfMlp = which == WeightName::gate || which == WeightName::up || which == WeightName::down;
-            const bool isDropped = canHaveUpdate(which) && (isOfMlp ? dropsMlp(mask.layer(layer))
-                                                                    : dropsAttention(mask.layer(layer)));
+            const bool isDropped =
+                canHaveUpdate(which) && (isOfMlp ? dropsMlp(mask.layer(layer)) : dropsAttention(mask.layer(layer)));
             if (!isDropped)
                 replace(m_slots.slot(layer, which), changed, isMerged);
         }
@@ -271,7 +271,7 @@ std::vector<AddedBias> addedBiases(const TensorSlots& slots, const TensorFinder&
     struct Row {
         WeightName bias;
         WeightName weight;
-        bool LayerSpec::*has;
+        bool LayerSpec::* has;
     };
     constexpr std::array rows{Row{WeightName::queryBias, WeightName::query, &LayerSpec::queryBias},
                               Row{WeightName::keyBias, WeightName::key, &LayerSpec::keyBias},
@@ -297,8 +297,8 @@ std::vector<AddedBias> addedBiases(const TensorSlots& slots, const TensorFinder&
 FilePiece pieceOf(const WeightCut& cut) {
     FilePiece piece;
     if (cut.replacement) {
-        piece.bytes = cut.isQuantised ? cut.entry->data.size()
-                                      : static_cast<std::size_t>(cut.entry->elements()) * sizeof(float);
+        piece.bytes =
+            cut.isQuantised ? cut.entry->data.size() : static_cast<std::size_t>(cut.entry->elements()) * sizeof(float);
         piece.make = [cut] { return replacedBytes(cut); };
         return piece;
     }

@@ -7,16 +7,36 @@ namespace secateur {
 
 namespace {
 
-// A bijective hash of 32 bits: shifts and multiplications of C. Wellons's "lowbias32", which are vectorised.
+// The factors of a bijective hash of 32 bits, C. Wellons's "lowbias32". Its loop is vectorised.
 constexpr std::uint32_t firstFactor = 0x7feb352dU;
 constexpr std::uint32_t secondFactor = 0x846ca68bU;
 
-inline std::uint32_t hashed(std::uint32_t x) {
-    x ^= x >> 16;
-    x *= firstFactor;
-    x ^= x >> 15;
-    x *= secondFactor;
-    return x ^ (x >> 16);
+/// Where the compiler can choose it at run time, the loop is compiled for wider vectors too.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define SECATEUR_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define SECATEUR_WIDE
+#endif
+
+/// Which elements are dropped, and the factor of the others.
+struct Drop {
+    std::uint32_t added;
+    std::uint32_t toggled;
+    std::uint32_t limit;
+    float factor;
+};
+
+SECATEUR_WIDE void dropSome(const float* from, float* to, std::uint32_t begin, std::uint32_t end, const Drop& drop) {
+    const Drop own = drop;
+    for (std::uint32_t i = begin; i < end; ++i) {
+        std::uint32_t x = (i + own.added) ^ own.toggled;
+        x ^= x >> 16;
+        x *= firstFactor;
+        x ^= x >> 15;
+        x *= secondFactor;
+        x ^= x >> 16;
+        to[i - begin] = x < own.limit ? 0.F : from[i - begin] * own.factor;
+    }
 }
 
 /// Elements whose hash is below this are dropped.
@@ -48,14 +68,11 @@ at::Tensor dropped(const at::Tensor& x, double probability, std::uint64_t key) {
     at::Tensor result = at::empty_like(x);
     const float* from = x.data_ptr<float>();
     float* to = result.data_ptr<float>();
-    const std::uint32_t limit = limitOf(probability);
-    const auto factor = static_cast<float>(1 / (1 - probability));
-    const auto added = static_cast<std::uint32_t>(key);
-    const auto toggled = static_cast<std::uint32_t>(key >> 32);
+    const Drop drop{static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32), limitOf(probability),
+                    static_cast<float>(1 / (1 - probability))};
     constexpr std::int64_t grain = 1 << 14;
     at::parallel_for(0, x.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i)
-            to[i] = hashed((static_cast<std::uint32_t>(i) + added) ^ toggled) < limit ? 0.F : from[i] * factor;
+        dropSome(from + begin, to + begin, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), drop);
     });
     return result;
 }

@@ -14,7 +14,7 @@ struct PeftConfig {
     int rank = 8;
     double alpha = 8;
     double dropout = 0;
-    bool isRankStabilised = false;       ///< use_rslora: the scale is alpha / sqrt(rank)
+    bool isRankStabilised = false;        ///< use_rslora: the scale is alpha / sqrt(rank)
     std::map<std::string, double> ranks;  ///< rank_pattern: ranks of modules by the end of their names
     std::map<std::string, double> alphas; ///< alpha_pattern
     std::string modelName;

@@ -63,9 +63,10 @@ const TensorPattern* patternOf(const Model& model, const ArchitectureInfo& info,
 
 bool canBeReplaced(WeightName name) {
     using enum WeightName;
-    constexpr std::array others{embeddingNormBias, finalNormBias,         attentionNormBias,   attentionPostNormBias,
-                                mlpNormBias,       mlpPostNormBias,       pooler,              poolerBias,
-                                classifierDense,   classifierDenseBias,   classifier,          classifierBias};
+    constexpr std::array others{
+        embeddingNormBias, finalNormBias, attentionNormBias, attentionPostNormBias, mlpNormBias,
+        mlpPostNormBias,   pooler,        poolerBias,        classifierDense,       classifierDenseBias,
+        classifier,        classifierBias};
     return isNorm(name) || std::ranges::find(others, name) != others.end();
 }
 

@@ -90,8 +90,8 @@ void addUpdates(const Adapter& adapter, const Model& model, const std::vector<Pe
                 PeftModules& modules) {
     std::size_t added = 0;
     for (const auto& [name, parts] : matricesOf(weights)) {
-        const auto count = std::ranges::count_if(
-            parts, [&](const PeftWeight& part) { return adapter.updates.contains(part.place); });
+        const auto count =
+            std::ranges::count_if(parts, [&](const PeftWeight& part) { return adapter.updates.contains(part.place); });
         added += static_cast<std::size_t>(count);
         if (count == 0)
             continue;
@@ -311,9 +311,9 @@ private:
     const std::shared_ptr<const MappedFile>& m_file;
     const PeftConfig& m_config;
     const Model& m_model;
-    std::map<std::string, PeftParts> m_matrices;    ///< by module, under every prefix
-    std::map<std::string, WeightPlace> m_whole;     ///< by the name of the tensor, under every prefix
-    std::optional<JsonObject> m_parts;             ///< fusedPartsText()
+    std::map<std::string, PeftParts> m_matrices; ///< by module, under every prefix
+    std::map<std::string, WeightPlace> m_whole;  ///< by the name of the tensor, under every prefix
+    std::optional<JsonObject> m_parts;           ///< fusedPartsText()
     std::map<std::string, Matrices> m_updates;
     Adapter m_adapter;
 };

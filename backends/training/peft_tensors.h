@@ -33,9 +33,9 @@ struct PeftTensor {
 
 /// An adapter by the names of the modules of transformers.
 struct PeftModules {
-    std::map<std::string, PeftUpdate> updates;  ///< by module
-    std::map<std::string, PeftTensor> tensors;  ///< by module and kind: "model.norm.weight"
-    std::set<std::string> saved;                ///< modules_to_save: the modules of `tensors`
+    std::map<std::string, PeftUpdate> updates; ///< by module
+    std::map<std::string, PeftTensor> tensors; ///< by module and kind: "model.norm.weight"
+    std::set<std::string> saved;               ///< modules_to_save: the modules of `tensors`
 };
 
 /// The modules of an adapter. PEFT reads modules with whole weights only if all their weights are there, so that the

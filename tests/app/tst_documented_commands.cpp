@@ -107,6 +107,8 @@ QStringList neededBy(const QString& command) {
         return {"--strategy", "--budget", "--out"};
     if (command.contains(" compensate "))
         return {"--mask", "--out"};
+    if (command.contains(" recover "))
+        return {"--out", "--data", "--minutes", "--recipe"};
     if (command.contains(" export "))
         return {"--mask", "--as", "--out"};
     if (command.contains(" plot "))
@@ -319,7 +321,7 @@ private slots:
     void theyAreFound() {
         const QList<Documented> commands = documentedCommands();
         QVERIFY2(commands.size() > 50, qPrintable(QString::number(commands.size())));
-        for (const char* verb : {"inspect", "measure", "ablate", "prune", "evaluate", "sweep", "compensate", "mask", "generate",
+        for (const char* verb : {"inspect", "measure", "ablate", "prune", "evaluate", "sweep", "compensate", "recover", "mask", "generate",
                                  "export", "session", "plot", "list"})
             QVERIFY2(std::ranges::any_of(commands,
                                          [&](const Documented& documented) {

@@ -35,8 +35,8 @@ inline MetricResult result(const char* request, const ModelSpec& spec, double fi
 /// A model of three layers with different shapes. Every field of the description differs from its default in at least
 /// one layer.
 inline ModelCard raggedModel() {
-    ModelCard card{"models/Ragged é",  "gguf", "Ragged é", {}, 12'345'678'901, 9'876, "Q4_1", "gpt2", "sha256:feed", {},
-                   {"first", "second"}};
+    ModelCard card{"models/Ragged é", "gguf", "Ragged é",         {}, 12'345'678'901, 9'876, "Q4_1", "gpt2",
+                   "sha256:feed",     {},     {"first", "second"}};
     ModelSpec& spec = card.spec;
     spec.architecture = "llama";
     spec.family = Family::encoder;

@@ -1,0 +1,137 @@
+// `secateur-cli recover`, started as a program: what it writes, stops and continues, and errors. tst_training tests the
+// numbers.
+
+#include "tests/support/command_line.h"
+#include "tests/support/files.h"
+#include "tests/support/suite.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QDir>
+#include <QProcess>
+#include <QtTest>
+
+using namespace secateur;
+using test::Outcome;
+using test::run;
+using test::Scratch;
+using Json = nlohmann::json;
+
+namespace {
+
+const QString sources = SECATEUR_TEST_SOURCES "/";
+
+QByteArray contentOf(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+} // namespace
+
+class TestRecover : public QObject {
+    Q_OBJECT
+
+private:
+    Scratch m_folder;
+    QString m_model;
+    QString m_mask;
+
+    QStringList command(const QString& out, const QStringList& more = {}) const {
+        return QStringList{"recover", m_model, "--mask", m_mask, "--data", sources + "perplexity/articles.raw",
+                           "--length", "24", "--accumulate", "4", "--out", m_folder.path(out), "--threads", "1"} +
+               more;
+    }
+    QByteArray weightsIn(const QString& out) const { return contentOf(m_folder.path(out + "/last/adapter_model.safetensors")); }
+
+private slots:
+    void initTestCase() {
+        for (const char* file : {"forward/llama-gqa/config.json", "forward/llama-gqa/model.safetensors",
+                                 "perplexity/adds-bos/tokenizer.json", "perplexity/adds-bos/tokenizer_config.json"})
+            QFile::copy(sources + file, m_folder.path(QFileInfo(file).fileName()));
+        m_model = m_folder.path();
+        const std::string structure = run({"inspect", m_model, "--json"}).json().at("structure").get<std::string>();
+        const Json mask{{"secateur_mask", 1},
+                        {"model", {{"architecture", "llama"}, {"structure", structure}}},
+                        {"layers", {{{"layer", 1}, {"attention", "drop"}}}}};
+        m_mask = QString::fromStdString(m_folder.write("cut.mask.json", QByteArray::fromStdString(mask.dump())));
+    }
+
+    void trainsAndIsEvaluated() {
+        const Outcome outcome = run(command("whole", {"--steps", "12", "--lr", "0.01", "--json"}));
+        QCOMPARE(outcome.status, 0);
+        const Json json = outcome.json();
+        QCOMPARE(json.at("steps").get<int>(), 12);
+        QCOMPARE(json.at("losses").size(), std::size_t{12});
+        QVERIFY(json.at("recovered").at("loss_nats").get<double>() < json.at("pruned").at("loss_nats").get<double>());
+        for (const char* file : {"adapter_config.json", "adapter_model.safetensors", "checkpoint.safetensors",
+                                 "training.csv", "mask.json", "last/adapter_model.safetensors"})
+            QVERIFY2(QFile::exists(m_folder.path("whole/") + file), file);
+        const QStringList evaluate{"evaluate", m_model, "--mask", m_mask, "--text", sources + "perplexity/articles.raw",
+                                   "--window", "24", "--json"};
+        const Outcome without = run(evaluate);
+        const Outcome with = run(evaluate + QStringList{"--adapter", m_folder.path("whole")});
+        QCOMPARE(with.status, 0);
+        QVERIFY(with.out != without.out);
+    }
+
+    // The program is killed again and again, and starts again until it is done.
+    void aKilledRunEndsWithTheSameNumbers() {
+        const QStringList options{"--steps", "12", "--lr", "0.01"};
+        QVERIFY(!weightsIn("whole").isEmpty());
+        int kills = 0;
+        for (int i = 0; i < 40; ++i) {
+            QProcess process;
+            process.start(SECATEUR_CLI, command("killed", options));
+            QVERIFY(process.waitForStarted());
+            if (process.waitForFinished(150 + 25 * i))
+                break;
+            process.kill();
+            process.waitForFinished();
+            ++kills;
+        }
+        QCOMPARE(run(command("killed", options)).status, 0);
+        qInfo("%d kills", kills);
+        QCOMPARE(weightsIn("killed"), weightsIn("whole"));
+    }
+
+    void anotherRunIsNotReplaced() {
+        const Outcome other = run(command("whole", {"--steps", "13"}));
+        QCOMPARE(other.status, 1);
+        QVERIFY2(other.error.contains("is a training run with another model, mask, data or settings"),
+                 qPrintable(other.error));
+        QCOMPARE(run(command("whole", {"--steps", "2", "--force"})).status, 0);
+    }
+
+    void mistakesAreNamed_data() {
+        QTest::addColumn<QStringList>("options");
+        QTest::addColumn<QString>("message");
+        QTest::newRow("recipe") << QStringList{"--recipe", "no"} << "Known recipes: amp, gate_norm, quick";
+        QTest::newRow("targets") << QStringList{"--targets", "x"} << "Known projections: q, k, v, o";
+        QTest::newRow("train") << QStringList{"--train", "all"} << "Known weights: lora, norms, head";
+        QTest::newRow("rank") << QStringList{"--rank", "0"} << "rank must be between 1 and 4096";
+        QTest::newRow("head") << QStringList{"--train", "head"} << "has no classifier to train";
+        QTest::newRow("schedule") << QStringList{"--schedule", "x"} << "Known decays: linear, cosine, none";
+    }
+    void mistakesAreNamed() {
+        QFETCH(QStringList, options);
+        QFETCH(QString, message);
+        const Outcome outcome = run(command("none", QStringList{"--steps", "2"} + options));
+        QVERIFY(outcome.status != 0);
+        QVERIFY2(outcome.error.contains(message), qPrintable(outcome.error));
+    }
+
+    void brokenRowsAreNamed() {
+        m_folder.write("rows.jsonl", "{\"instruction\": \"Say one\", \"output\": \"one\"}\n{\"instruction\": 3}\n"
+                                     "{\"instruction\": \"Say two\", \"output\": \"two\"}\n");
+        QStringList words = command("rows", {"--steps", "2"});
+        words[words.indexOf("--data") + 1] = m_folder.path("rows.jsonl");
+        const Outcome refused = run(words);
+        QCOMPARE(refused.status, 1);
+        QVERIFY2(refused.error.contains("rows.jsonl") && refused.error.contains("2"), qPrintable(refused.error));
+        const Outcome skipped = run(words + QStringList{"--skip-broken"});
+        QVERIFY2(skipped.status == 0, qPrintable(skipped.error));
+    }
+};
+
+SECATEUR_SUITE(TestRecover)
+#include "tst_recover.moc"
