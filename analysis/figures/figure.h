@@ -32,6 +32,8 @@ enum class SeriesStyle {
     level,      ///< dashed horizontal line at the first value; a point on it if there is a position
     stepsRight, ///< staircase; the height between two points is that of the right one
     stepsLeft,  ///< staircase; the height between two points is that of the left one
+    thinLine,   ///< thin pale line without points
+    plainLine,  ///< line without points
 };
 
 enum class PointMark {

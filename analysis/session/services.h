@@ -13,6 +13,7 @@
 #include "analysis/strategies/prune.h"
 #include "analysis/text/scored_text.h"
 #include "analysis/text/tokenizer.h"
+#include "analysis/training/recovery_request.h"
 
 #include <cstdint>
 #include <functional>
@@ -84,6 +85,16 @@ struct Services {
     std::function<ExportSize(const Model&, const ExportTarget&, const ExportRequest&)> exportSize;
     /// Writes a checkpoint with its mask file and card. Writes all files or none.
     std::function<ExportResult(const Model&, const ExportTarget&, const ExportRequest&, const Progress&)> exportModel;
+    /// Trains a model under a mask. Continues an equal run that was stopped, from its checkpoint in the request's folder.
+    /// @param watch called on the worker thread with the run before its first step, after each step and after each score
+    /// @returns warnings about the training data
+    std::function<std::vector<std::string>(const Model&, const RecoveryRequest&, const TrainingWatch& watch,
+                                           const Progress&)>
+        recover;
+    /// Writes the adapter with the lowest held-out loss of a run, with its mask and its record.
+    /// @param key TrainingRun::key of a run that `recover` trained
+    std::function<void(const Model&, const RecoveryRequest&, const std::string& key, const std::string& folder)>
+        writeRecovered;
     std::vector<std::string> modelExtensions; ///< extensions of model files: ".gguf"
 };
 

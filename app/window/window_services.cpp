@@ -1,6 +1,7 @@
 #include "app/window/window_services.h"
 
 #include "analysis/base/text.h"
+#include "app/window/window_recovery.h"
 #include "backends/base/runtime.h"
 #include "backends/engine/memory_check.h"
 #include "backends/engine/open_model.h"
@@ -108,6 +109,8 @@ Services windowServices() {
     };
     services.exportModel = [](const Model& model, const ExportTarget& target, const ExportRequest& request,
                               const Progress& progress) { return exportModel(model, target, request, progress); };
+    services.recover = recoverModel;
+    services.writeRecovered = writeRecovered;
     services.modelExtensions = modelExtensions();
     return services;
 }

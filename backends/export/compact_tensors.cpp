@@ -301,7 +301,7 @@ private:
         Indices columns = piece.rows;
         for (std::int64_t& column : columns)
             column += column == zeroIndex ? 0 : piece.slot.begin;
-        const Selection selection{.rows = {0}, .columns = std::move(columns), .added = piece.added};
+        const TensorSelection selection{.rows = {0}, .columns = std::move(columns), .added = piece.added};
         const StorageType& type =
             m_target.type({size}, piece.slot.entry, numbersFrom(*piece.slot.entry, selection), size);
         return {{}, &type, {size}, selectedPieces(*piece.slot.entry, selection, type)};
@@ -323,7 +323,7 @@ private:
         return {{}, &type, {size}, {std::move(made)}};
     }
 
-    static NumbersFrom numbersFrom(const TensorEntry& entry, const Selection& selection) {
+    static NumbersFrom numbersFrom(const TensorEntry& entry, const TensorSelection& selection) {
         return keepsBlocks(entry, selection) ? NumbersFrom::stored : NumbersFrom::cut;
     }
 
@@ -341,7 +341,7 @@ private:
         Indices rows = piece.rows;
         for (std::int64_t& row : rows)
             row += row == zeroIndex ? 0 : piece.slot.begin;
-        const Selection selection{
+        const TensorSelection selection{
             .rows = std::move(rows), .columns = piece.columns, .columnFactors = piece.columnFactors};
         const StorageType& type =
             wanted ? *wanted : m_target.type(shape, entry, numbersFrom(*entry, selection), shape.back());

@@ -90,7 +90,7 @@ struct RowChange {
 /// Selects the pieces of one tensor.
 class Selector {
 public:
-    Selector(const TensorEntry& entry, const Selection& selection, const StorageType& type)
+    Selector(const TensorEntry& entry, const TensorSelection& selection, const StorageType& type)
         : m_entry(entry)
         , m_selection(selection)
         , m_type(type)
@@ -172,7 +172,7 @@ private:
     }
 
     const TensorEntry& m_entry;
-    const Selection& m_selection;
+    const TensorSelection& m_selection;
     const StorageType& m_type;
     std::int64_t m_width;
     std::int64_t m_columns;
@@ -195,7 +195,7 @@ std::size_t TargetTensor::bytes() const {
     return bytes;
 }
 
-bool keepsBlocks(const TensorEntry& entry, const Selection& selection) {
+bool keepsBlocks(const TensorEntry& entry, const TensorSelection& selection) {
     if (!selection.rowFactors.empty() || !selection.columnFactors.empty() || !selection.added.empty())
         return false;
     if (!selection.columns)
@@ -206,7 +206,8 @@ bool keepsBlocks(const TensorEntry& entry, const Selection& selection) {
     });
 }
 
-std::vector<FilePiece> selectedPieces(const TensorEntry& entry, const Selection& selection, const StorageType& type) {
+std::vector<FilePiece> selectedPieces(const TensorEntry& entry, const TensorSelection& selection,
+                                      const StorageType& type) {
     return Selector(entry, selection, type).pieces();
 }
 

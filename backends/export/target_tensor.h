@@ -27,7 +27,7 @@ inline constexpr std::int64_t zeroIndex = -1;
 
 /// The rows and columns of a stored tensor that an export keeps, in order, and changes of their numbers. A vector is a
 /// single row.
-struct Selection {
+struct TensorSelection {
     std::vector<std::int64_t> rows;                        ///< rows of the tensor, or zeroIndex
     std::optional<std::vector<std::int64_t>> columns = {}; ///< columns, or zeroIndex; empty = all
     std::vector<float> rowFactors = {};                    ///< [rows]; empty = 1
@@ -37,11 +37,12 @@ struct Selection {
 
 /// Whether the selected numbers can stay in their stored type without a change: nothing is multiplied or added, and
 /// columns are cut along the blocks of a quantised type.
-bool keepsBlocks(const TensorEntry& entry, const Selection& selection);
+bool keepsBlocks(const TensorEntry& entry, const TensorSelection& selection);
 
 /// The pieces of a file with the selected numbers in a type. They read the source row by row.
 /// @param type must be that of the source if it cannot be encoded (canEncode()), and then keepsBlocks() must be true
-std::vector<FilePiece> selectedPieces(const TensorEntry& entry, const Selection& selection, const StorageType& type);
+std::vector<FilePiece> selectedPieces(const TensorEntry& entry, const TensorSelection& selection,
+                                      const StorageType& type);
 
 /// Stored rows of a tensor as float32, on the calling thread. @param rows whole blocks
 std::vector<float> storedNumbers(const TensorEntry& entry, std::span<const std::byte> rows);

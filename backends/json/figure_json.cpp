@@ -72,6 +72,10 @@ const char* styleName(SeriesStyle style) {
         return "steps_right";
     case SeriesStyle::stepsLeft:
         return "steps_left";
+    case SeriesStyle::thinLine:
+        return "thin_line";
+    case SeriesStyle::plainLine:
+        return "plain_line";
     }
     return "";
 }

@@ -18,6 +18,7 @@ namespace {
 constexpr double pointUnits = 5.5;
 constexpr double ringUnits = 12; ///< of the current mask
 constexpr float bandTint = 0.2F;
+constexpr double thinTint = 0.55; ///< share of a thin line's colour
 constexpr double frontTint = 0.28; ///< share of the text colour
 constexpr double frontUnits = 4;
 constexpr double failedHeight = 0.025; ///< share of the axis below the cross of a failed point
@@ -141,6 +142,10 @@ public:
         case SeriesStyle::stepsLeft:
             addSteps(series);
             break;
+        case SeriesStyle::thinLine:
+        case SeriesStyle::plainLine:
+            addPlainLine(series);
+            break;
         }
     }
 
@@ -158,6 +163,14 @@ private:
         addWhiskers(series, drawn, colour);
         addHollow(series, drawn, style);
         addFailed(series, colour);
+    }
+
+    void addPlainLine(const FigureSeries& series) {
+        const QColor colour = lineColour(series.colour.value_or(m_next++));
+        QCPCurve* line = addPath(m_x, m_y, placesOf(series, drawnPoints(series, m_x, m_y, false), m_x, m_y));
+        const bool isThin = series.style == SeriesStyle::thinLine;
+        line->setPen(isThin ? m_theme.pen(mixed(m_theme.background, colour, thinTint)) : m_theme.pen(colour, 2));
+        line->setName(QString::fromStdString(series.label));
     }
 
     void addBand(const FigureSeries& series, QColor colour) {

@@ -51,7 +51,7 @@ void TextCombo::take(int index) {
 }
 
 void TextCombo::chooseFile() {
-    auto* dialog = new QFileDialog(this, tr("Text to measure on"));
+    auto* dialog = new QFileDialog(this, accessibleName());
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
     connect(dialog, &QDialog::finished, this, &TextCombo::refill);

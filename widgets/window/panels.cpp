@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "widgets/curves/sweep_panel.h"
+#include "widgets/document/autosave.h"
 #include "widgets/document/document.h"
 #include "widgets/evaluations/evaluations_panel.h"
 #include "widgets/evaluations/extra_evaluation.h"
@@ -15,6 +16,7 @@
 #include "widgets/masks/search_panel.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/results/selection_inspector.h"
+#include "widgets/training/recover_panel.h"
 
 #include <QDockWidget>
 #include <QLabel>
@@ -87,7 +89,7 @@ QString details(const ModelCard& card) {
     return lines.join('\n');
 }
 
-constexpr int layoutVersion = 6;
+constexpr int layoutVersion = 7;
 constexpr QSize defaultSize(1440, 900);
 
 constexpr int roomForStack = 860; ///< height for two panels one below the other
@@ -193,6 +195,7 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     , m_log(new LogPanel)
     , m_sweep(new SweepPanel(document, new SweepRunner(document, jobs, this)))
     , m_search(new SearchPanel(document, new MaskSearch(document, jobs, this)))
+    , m_recover(new RecoverPanel(document, new Recovery(document, jobs, Autosave::stateFolder() + "/recover", this)))
     , m_export(new ExportPanel(document, jobs, selection)) {
     QDockWidget* card = add(tr("Model"), "model", Qt::LeftDockWidgetArea, scrolling(m_card));
     m_metricsDock = add(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, scrolling(m_metrics));
@@ -201,13 +204,16 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     QDockWidget* mask = add(tr("Mask"), "mask", Qt::RightDockWidgetArea, m_mask);
     QDockWidget* sweep = add(tr("Sweep"), "sweep", Qt::RightDockWidgetArea, scrolling(m_sweep));
     m_searchDock = add(tr("Search"), "search", Qt::LeftDockWidgetArea, scrolling(m_search));
+    m_recoverDock = add(tr("Recover"), "recover", Qt::LeftDockWidgetArea, scrolling(m_recover));
     QDockWidget* evaluations = add(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     tabifyBehind(evaluations, document, live);
     arrange(card, inspector, mask, evaluations);
     window->tabifyDockWidget(mask, sweep);
-    // Beside the panel Mask, which shows what the mask so far saves. Hidden until a mask is to be found.
+    // Beside the panel Mask, which shows what the mask so far saves. Hidden until they are needed.
     window->tabifyDockWidget(m_metricsDock, m_searchDock);
+    window->tabifyDockWidget(m_searchDock, m_recoverDock);
     m_searchDock->hide();
+    m_recoverDock->hide();
     m_metricsDock->raise();
     mask->raise();
     m_defaultLayout = window->saveState(layoutVersion);
@@ -275,6 +281,10 @@ void Panels::showJobs() {
 
 void Panels::showSearch() {
     bringForward(m_searchDock);
+}
+
+void Panels::showRecover() {
+    bringForward(m_recoverDock);
 }
 
 void Panels::showExport() {

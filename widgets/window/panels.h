@@ -22,6 +22,7 @@ class LiveEvaluation;
 class LogPanel;
 class MaskPanel;
 class MetricList;
+class RecoverPanel;
 class SearchPanel;
 class Selection;
 class SweepPanel;
@@ -74,6 +75,7 @@ public:
     void showJobs();
     void showExport();
     void showSearch();
+    void showRecover();
     /// Shows or hides all docks. They are hidden while the welcome page is shown.
     void setShown(bool shown);
 
@@ -99,11 +101,13 @@ private:
     LogPanel* m_log;
     SweepPanel* m_sweep;
     SearchPanel* m_search;
+    RecoverPanel* m_recover;
     ExportPanel* m_export;
     QDockWidget* m_metricsDock = nullptr;
     QDockWidget* m_jobsDock = nullptr;
     QDockWidget* m_exportDock = nullptr;
     QDockWidget* m_searchDock = nullptr;
+    QDockWidget* m_recoverDock = nullptr;
     QByteArray m_defaultLayout;
     QByteArray m_hiddenLayout; ///< the layout before the docks were hidden; empty while they are shown
 };

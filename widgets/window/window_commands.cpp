@@ -173,6 +173,7 @@ void WindowCommands::addMaskMenu() {
     m_actions << heads->maskActions()->all() << heads->tools();
     menu->addSeparator();
     addForModel(menu, tr("&Find a mask…"), {}, [this] { m_parts.panels->showSearch(); });
+    addForModel(menu, tr("Train what the mask &leaves…"), {}, [this] { m_parts.panels->showRecover(); });
     menu->addSeparator();
     addMaskComparison(menu);
     menu->addSeparator();

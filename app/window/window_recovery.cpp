@@ -1,0 +1,98 @@
+#include "app/window/window_recovery.h"
+
+#include "analysis/base/error.h"
+#include "backends/base/atomic_file.h"
+#include "backends/base/sha256.h"
+#include "backends/session/mask_json.h"
+#include "backends/training/peft_files.h"
+#include "backends/training/training_checkpoint.h"
+#include "backends/training/training_data.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto checkpointEnding = ".safetensors";
+constexpr std::chrono::hours longestKept(24 * 30);
+
+std::string keyOf(const Model& model, const RecoveryRequest& request, const TrainingSet& set) {
+    const std::string text = fmt::format("{} {} {} {}", model.fingerprint(), maskDigest(request.mask.mask), set.digest,
+                                         settingsJson(request.settings));
+    Sha256 sum;
+    sum.add(text.data(), text.size());
+    return "sha256:" + sum.hexadecimal();
+}
+
+/// The checkpoint of a run: a file that is named after the first digits of the key.
+std::string checkpointPath(const std::string& folder, const std::string& key) {
+    constexpr std::size_t digits = 16;
+    return (fs::path(folder) / (key.substr(key.find(':') + 1, digits) + checkpointEnding)).string();
+}
+
+/// Removes checkpoints of other runs that have not been continued for a month.
+void removeOld(const std::string& folder, const fs::path& own) {
+    std::error_code ignored;
+    const auto now = fs::file_time_type::clock::now();
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+        if (entry.path().extension() == checkpointEnding && entry.path() != own &&
+            now - entry.last_write_time(ignored) > longestKept)
+            fs::remove(entry.path(), ignored);
+}
+
+/// The run of an equal request, or a new one.
+TrainingRun runOf(const RecoveryRequest& request, const std::string& key) {
+    if (!request.startsAnew)
+        if (auto stored = readTrainingRun(checkpointPath(request.folder, key)); stored && stored->key == key)
+            return std::move(*stored);
+    TrainingRun run;
+    run.key = key;
+    run.settings = request.settings;
+    return run;
+}
+
+} // namespace
+
+std::vector<std::string> recoverModel(const Model& model, const RecoveryRequest& request, const TrainingWatch& watch,
+                                      const Progress& progress) {
+    TrainingDataRequest wanted;
+    wanted.path = request.data;
+    wanted.length = request.settings.length;
+    const TrainingSet set = readTrainingSet(model, wanted, progress.part(0, 0));
+    const TrainingSplit data = splitOff(set);
+    fs::create_directories(request.folder);
+    TrainingRun run = runOf(request, keyOf(model, request, set));
+    const std::string path = checkpointPath(request.folder, run.key);
+    removeOld(request.folder, path);
+    watch(run);
+    if (run.isDone)
+        return set.warnings;
+    TrainingCallbacks callbacks;
+    callbacks.stepped = watch;
+    callbacks.scored = watch;
+    callbacks.save = [path](const TrainingRun& now) { writeTrainingRun(path, now); };
+    runTraining(run, model, request.mask.mask, data.training, data.heldOut.examples, callbacks, progress);
+    return set.warnings;
+}
+
+void writeRecovered(const Model& model, const RecoveryRequest& request, const std::string& key,
+                    const std::string& folder) {
+    const std::string path = checkpointPath(request.folder, key);
+    const auto run = readTrainingRun(path);
+    if (!run)
+        throw Error("was removed, so that the adapter cannot be written", path, "Train again");
+    const TrainingState& best = run->best.tensors.empty() ? run->state : run->best;
+    writeAdapter(folder, adapterOf(best, run->settings.adapter, model), model,
+                 request.mask.mask.keepsAll() ? nullptr : &request.mask);
+    writeWhole((fs::path(folder) / "training.csv").string(), trainingCsv(*run), FileKind::csv);
+}
+
+} // namespace secateur

@@ -1,0 +1,185 @@
+#include "widgets/training/recovery.h"
+
+#include "widgets/document/document.h"
+#include "widgets/document/mask_editor.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+bool isSameRun(const RecoveryRequest& one, const RecoveryRequest& other) {
+    return one.settings == other.settings && one.data == other.data && one.mask.mask == other.mask.mask;
+}
+
+} // namespace
+
+Recovery::Recovery(Document* document, JobRunner* jobs, const QString& folder, QObject* parent)
+    : QObject(parent)
+    , m_document(document)
+    , m_jobs(jobs)
+    , m_folder(folder.toStdString()) {
+    connect(document, &Document::opened, this, &Recovery::forget);
+    connect(jobs, &JobRunner::progressed, this, [this](quint64 job, double fraction, const QString&, double left) {
+        if (job == 0 || job != m_job)
+            return;
+        m_fraction = fraction;
+        m_secondsLeft = left;
+        takeNews();
+        emit changed();
+    });
+    connect(jobs, &JobRunner::finished, this, [this](quint64 job) { end(job, State::done); });
+    connect(jobs, &JobRunner::cancelled, this,
+            [this](quint64 job) { end(job, m_state == State::cancelling ? State::cancelled : State::paused); });
+    connect(jobs, &JobRunner::failed, this, [this](quint64 job, const QString& message) {
+        if (job == m_job)
+            m_failure = message;
+        end(job, State::failed);
+    });
+}
+
+bool Recovery::canResume() const {
+    return m_state == State::paused || (m_state == State::failed && !m_curve.records.empty());
+}
+
+bool Recovery::hasAdapter() const {
+    return !isBusy() && !m_key.empty() && !m_curve.records.empty();
+}
+
+double Recovery::tokensPerSecond() const {
+    double seconds = 0;
+    double tokens = 0;
+    for (const StepRecord& record : m_curve.records) {
+        seconds += record.seconds;
+        tokens += static_cast<double>(record.tokens);
+    }
+    return seconds > 0 ? tokens / seconds : 0;
+}
+
+void Recovery::start(const TrainingSettings& settings, const std::string& data) {
+    if (isBusy() || !m_document->model() || !m_document->services().recover)
+        return;
+    const NamedMask& mask = m_document->masks()->state().edited();
+    RecoveryRequest request{settings, data, *mask.record, m_folder, false};
+    // The same run once more begins again, rather than showing its end.
+    request.startsAnew = m_state != State::none && isSameRun(request, m_request);
+    m_request = std::move(request);
+    m_maskName = QString::fromStdString(mask.name);
+    m_curve = {};
+    m_key.clear();
+    launch();
+}
+
+void Recovery::resume() {
+    if (!canResume())
+        return;
+    m_request.startsAnew = false;
+    launch();
+}
+
+void Recovery::pause() {
+    if (m_state != State::running)
+        return;
+    setState(State::pausing);
+    m_jobs->cancel(m_job);
+}
+
+void Recovery::cancel() {
+    if (canResume())
+        return setState(State::cancelled);
+    if (!isBusy())
+        return;
+    setState(State::cancelling);
+    m_jobs->cancel(m_job);
+}
+
+void Recovery::launch() {
+    m_news = std::make_shared<Mailbox<News>>();
+    m_fraction = 0;
+    m_secondsLeft = -1;
+    m_failure.clear();
+    m_job = m_document->start(tr("Recovering %1").arg(m_maskName), JobRunner::Priority::background, work());
+    setState(State::running);
+}
+
+/// Runs on the thread of the job. @param sent number of records that were posted before
+void Recovery::post(Mailbox<News>& news, const TrainingRun& run, std::size_t& sent) {
+    news.put([&](News& latest) {
+        if (latest.curve.records.empty())
+            latest.from = sent;
+        const auto added = run.records.begin() + static_cast<std::ptrdiff_t>(sent);
+        latest.curve.records.insert(latest.curve.records.end(), added, run.records.end());
+        latest.curve.scores = run.scores;
+        latest.curve.steps = run.steps;
+        if (!run.dense.empty())
+            latest.curve.denseNats = meanNats(run.dense);
+        latest.key = run.key;
+    });
+    sent = run.records.size();
+}
+
+JobRunner::Work Recovery::work() const {
+    return [document = m_document, recover = m_document->services().recover, model = m_document->model(),
+            request = m_request, news = m_news](const Progress& progress) mutable {
+        request.mask.modelName = model->card().name;
+        request.mask.fingerprint = model->fingerprint();
+        std::size_t sent = 0;
+        const std::vector<std::string> warnings =
+            recover(*model, request, [&](const TrainingRun& run) { post(*news, run, sent); }, progress);
+        return [document, warnings] {
+            for (const std::string& warning : warnings)
+                emit document->noticed(QString::fromStdString(warning));
+        };
+    };
+}
+
+void Recovery::takeNews() {
+    News latest = m_news->take();
+    if (latest.key.empty())
+        return;
+    m_key = std::move(latest.key);
+    std::vector<StepRecord> records = std::move(m_curve.records);
+    records.resize(std::min(records.size(), latest.from));
+    records.insert(records.end(), latest.curve.records.begin(), latest.curve.records.end());
+    m_curve = std::move(latest.curve);
+    m_curve.records = std::move(records);
+}
+
+void Recovery::end(quint64 job, State state) {
+    if (job == 0 || job != m_job)
+        return;
+    m_job = 0;
+    takeNews();
+    const bool isEmpty = m_curve.records.empty() && (state == State::paused || state == State::cancelled);
+    setState(isEmpty ? State::none : state);
+}
+
+void Recovery::save(const QString& folder) {
+    if (!hasAdapter())
+        return;
+    const auto work = [this, write = m_document->services().writeRecovered, model = m_document->model(),
+                       request = m_request, key = m_key, folder](const Progress&) mutable {
+        request.mask.modelName = model->card().name;
+        request.mask.fingerprint = model->fingerprint();
+        write(*model, request, key, folder.toStdString());
+        return [this, folder] { emit m_document->noticed(tr("Saved the adapter to %1.").arg(folder)); };
+    };
+    m_document->start(tr("Saving the adapter"), JobRunner::Priority::files, work);
+}
+
+void Recovery::setState(State state) {
+    m_state = state;
+    emit changed();
+}
+
+/// Another model was opened. Its predecessor's jobs are cancelled by the document.
+void Recovery::forget() {
+    m_job = 0;
+    m_curve = {};
+    m_key.clear();
+    setState(State::none);
+}
+
+} // namespace secateur

@@ -1,0 +1,237 @@
+#include "widgets/training/training_fields.h"
+
+#include "widgets/document/document.h"
+#include "widgets/results/text_combo.h"
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLineEdit>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+
+namespace secateur {
+
+namespace {
+
+constexpr std::string_view usualRecipe = "quick";
+constexpr std::array<double, 3> usualAmounts{10, 200, 1}; ///< by unit
+
+QString fieldText(std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+/// A box for a learning rate: "0.0003", without zeros at the end.
+class RateBox : public QDoubleSpinBox {
+public:
+    RateBox() {
+        constexpr int digits = 6;
+        setDecimals(digits);
+        setRange(1e-6, 1);
+        setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
+    }
+    QString textFromValue(double value) const override {
+        QString text = QDoubleSpinBox::textFromValue(value);
+        while (text.endsWith('0'))
+            text.chop(1);
+        return text.back().isDigit() ? text : text + '0';
+    }
+};
+
+/// Lets a field be narrow, and names it and its text for screen readers.
+void setUpField(QWidget* field, const QString& name) {
+    field->setAccessibleName(name);
+    field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    if (auto* text = field->findChild<QLineEdit*>())
+        text->setAccessibleName(name);
+}
+
+QFormLayout* narrowForm() {
+    auto* form = new QFormLayout;
+    form->setContentsMargins(0, 0, 0, 0);
+    form->setVerticalSpacing(4);
+    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    form->setRowWrapPolicy(QFormLayout::DontWrapRows);
+    return form;
+}
+
+} // namespace
+
+TrainingFields::TrainingFields(QWidget* parent)
+    : QWidget(parent)
+    , m_recipe(new QComboBox)
+    , m_data(new TextCombo)
+    , m_amount(new QDoubleSpinBox)
+    , m_unit(new QComboBox)
+    , m_fold(new QToolButton)
+    , m_rank(new QSpinBox)
+    , m_rate(new RateBox)
+    , m_length(new QSpinBox) {
+    build();
+    chooseRecipe(std::string(usualRecipe));
+    connect(m_recipe, &QComboBox::activated, this, [this] {
+        takeRecipe();
+        emit changed();
+    });
+    connect(m_unit, &QComboBox::activated, this, [this] {
+        takeUnit();
+        m_amount->setValue(usualAmounts.at(static_cast<std::size_t>(m_unit->currentIndex())));
+        emit changed();
+    });
+    connect(m_data, &TextCombo::chosen, this, &TrainingFields::changed);
+    for (QDoubleSpinBox* box : {m_amount, m_rate})
+        connect(box, &QDoubleSpinBox::valueChanged, this, &TrainingFields::changed);
+    for (QSpinBox* box : {m_rank, m_length})
+        connect(box, &QSpinBox::valueChanged, this, &TrainingFields::changed);
+}
+
+void TrainingFields::build() {
+    for (const TrainingRecipe& recipe : trainingRecipes()) {
+        m_recipe->addItem(fieldText(recipe.id));
+        m_recipe->setItemData(m_recipe->count() - 1, fieldText(recipe.summary), Qt::ToolTipRole);
+    }
+    setUpField(m_recipe, tr("Recipe of the training"));
+    setUpField(m_data, tr("Text to train on"));
+    m_data->setToolTip(tr("A text, or rows of instructions, chats or labelled texts (.jsonl, .json)"));
+    QFormLayout* form = narrowForm();
+    form->addRow(tr("Recipe"), m_recipe);
+    form->addRow(tr("Train on"), m_data);
+    addDuration(*form);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(4);
+    column->addLayout(form);
+    QWidget* folded = options();
+    m_fold->setText(tr("Options"));
+    m_fold->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_fold->setAutoRaise(true);
+    m_fold->setCheckable(true);
+    m_fold->setArrowType(Qt::RightArrow);
+    connect(m_fold, &QToolButton::toggled, folded, [this, folded](bool isOpen) {
+        folded->setVisible(isOpen);
+        m_fold->setArrowType(isOpen ? Qt::DownArrow : Qt::RightArrow);
+    });
+    column->addWidget(m_fold);
+    column->addWidget(folded);
+    folded->hide();
+}
+
+void TrainingFields::addDuration(QFormLayout& form) {
+    constexpr double most = 1e6;
+    m_unit->addItems({tr("minutes"), tr("steps"), tr("epochs")}); // in the order of Unit
+    m_amount->setRange(0, most);
+    setUpField(m_unit, tr("Unit of the duration"));
+    setUpField(m_amount, tr("Duration of the training"));
+    m_unit->setToolTip(tr("Minutes are turned into a number of steps after the first five. An epoch is a pass over the "
+                          "training data."));
+    auto* row = new QHBoxLayout;
+    row->addWidget(m_amount, 2);
+    row->addWidget(m_unit, 3); // has long texts
+    form.addRow(tr("For"), row);
+}
+
+QWidget* TrainingFields::options() {
+    constexpr int mostTokens = 1'000'000;
+    constexpr int mostRank = 4096;
+    m_rank->setRange(1, mostRank);
+    m_length->setRange(16, mostTokens);
+    m_length->setSingleStep(128);
+    m_length->setGroupSeparatorShown(true);
+    m_length->setSuffix(tr(" tokens"));
+    setUpField(m_rank, tr("Rank of the updates"));
+    setUpField(m_rate, tr("Learning rate"));
+    setUpField(m_length, tr("Maximum length of a sequence"));
+    auto* box = new QWidget;
+    QFormLayout* form = narrowForm();
+    form->addRow(tr("Rank"), m_rank);
+    form->addRow(tr("Learning rate"), m_rate);
+    form->addRow(tr("Length"), m_length);
+    box->setLayout(form);
+    return box;
+}
+
+void TrainingFields::chooseRecipe(const std::string& id) {
+    m_recipe->setCurrentIndex(std::max(0, m_recipe->findText(QString::fromStdString(id))));
+    takeRecipe();
+}
+
+/// Sets the other fields to the values of the recipe.
+void TrainingFields::takeRecipe() {
+    const QSignalBlocker quiet(this);
+    const TrainingSettings settings = trainingRecipe(m_recipe->currentText().toStdString()).settings();
+    m_recipe->setToolTip(m_recipe->currentData(Qt::ToolTipRole).toString());
+    m_rank->setValue(settings.adapter.rank);
+    m_rate->setValue(settings.learningRate);
+    m_length->setValue(settings.length);
+    if (settings.minutes > 0)
+        setDuration(minutes, settings.minutes);
+    else if (settings.steps > 0)
+        setDuration(steps, static_cast<double>(settings.steps));
+    else
+        setDuration(epochs, settings.epochs);
+}
+
+void TrainingFields::setDuration(Unit unit, double amount) {
+    m_unit->setCurrentIndex(unit);
+    takeUnit();
+    m_amount->setValue(amount);
+}
+
+void TrainingFields::takeUnit() {
+    constexpr std::array<int, 3> decimals{1, 0, 2};
+    m_amount->setDecimals(decimals.at(static_cast<std::size_t>(m_unit->currentIndex())));
+}
+
+TrainingSettings TrainingFields::settings() const {
+    TrainingSettings settings = trainingRecipe(m_recipe->currentText().toStdString()).settings();
+    settings.adapter.rank = m_rank->value();
+    settings.learningRate = m_rate->value();
+    settings.length = m_length->value();
+    const double amount = m_amount->value();
+    settings.minutes = m_unit->currentIndex() == minutes ? amount : 0;
+    settings.steps = m_unit->currentIndex() == steps ? static_cast<std::int64_t>(amount) : 0;
+    if (m_unit->currentIndex() == epochs)
+        settings.epochs = amount;
+    checkSettings(settings);
+    return settings;
+}
+
+std::string TrainingFields::data() const {
+    return m_data->path().toStdString();
+}
+
+void TrainingFields::keep(Document& document) const {
+    document.setView("recover.recipe", m_recipe->currentText().toStdString());
+    document.setView("recover.data", data());
+    document.setView("recover.unit", std::to_string(m_unit->currentIndex()));
+    document.setView("recover.amount", m_amount->cleanText().toStdString());
+    document.setView("recover.rank", std::to_string(m_rank->value()));
+    document.setView("recover.rate", QString::number(m_rate->value()).toStdString());
+    document.setView("recover.length", std::to_string(m_length->value()));
+}
+
+void TrainingFields::restore(const Document& document) {
+    const auto stored = [&](const char* name) { return QString::fromStdString(document.storedView(name)); };
+    const QString recipe = stored("recover.recipe");
+    {
+        const QSignalBlocker quiet(this);
+        chooseRecipe(recipe.isEmpty() ? std::string(usualRecipe) : recipe.toStdString());
+        m_data->setPath(stored("recover.data"));
+        if (m_recipe->currentText() == recipe) {
+            setDuration(static_cast<Unit>(std::clamp<int>(stored("recover.unit").toInt(), minutes, epochs)),
+                        stored("recover.amount").toDouble());
+            m_rank->setValue(stored("recover.rank").toInt());
+            m_rate->setValue(stored("recover.rate").toDouble());
+            m_length->setValue(stored("recover.length").toInt());
+        }
+    }
+    emit changed();
+}
+
+} // namespace secateur
