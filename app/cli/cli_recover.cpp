@@ -57,6 +57,7 @@ struct RecoverArguments {
     double heldOut = 0.05;
     std::int64_t scoreEvery = 0;
     int patience = 0;
+    double saveSeconds = 120;
     bool force = false;
 };
 
@@ -142,6 +143,7 @@ TrainingRun runIn(const RecoverArguments& arguments, const std::string& key, con
     if (auto run = readTrainingRun(path); run && run->key == key) {
         printNote("continues at step {} of {}", run->state.step,
                   run->steps > 0 ? std::to_string(run->steps) : std::string("an unknown number"));
+        run->saveSeconds = arguments.saveSeconds;
         return std::move(*run);
     } else if (run && !arguments.force)
         throw Error("is a training run with another model, mask, data or settings", path,
@@ -151,6 +153,7 @@ TrainingRun runIn(const RecoverArguments& arguments, const std::string& key, con
     run.settings = settings;
     run.scoreEvery = arguments.scoreEvery;
     run.patience = arguments.patience;
+    run.saveSeconds = arguments.saveSeconds;
     return run;
 }
 
@@ -297,6 +300,9 @@ void addRecover(CLI::App& program, Console& console) {
         ->option_text("DIR");
     verb->add_option("--recipe", arguments->recipe,
                      "amp, gate_norm or quick (see: list recipes) [amp, with one sequence a step]");
+    verb->add_option("--save-every", arguments->saveSeconds, "Seconds after which the run is stored")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
     addDataOptions(*verb, *arguments);
     addSettingOptions(*verb, arguments->settings);
     verb->add_flag("--force", arguments->force, "Replace another training run in the folder");
