@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/model/model.h"
 #include "analysis/running/layer_observer.h"
 #include "analysis/running/runner.h"
 

@@ -125,6 +125,7 @@ private slots:
                                      "{\"instruction\": \"Say two\", \"output\": \"two\"}\n");
         QStringList words = command("rows", {"--steps", "2"});
         words[words.indexOf("--data") + 1] = m_folder.path("rows.jsonl");
+        words[words.indexOf("--length") + 1] = "1000";
         const Outcome refused = run(words);
         QCOMPARE(refused.status, 1);
         QVERIFY2(refused.error.contains("rows.jsonl") && refused.error.contains("2"), qPrintable(refused.error));
