@@ -108,7 +108,7 @@ QStringList neededBy(const QString& command) {
     if (command.contains(" compensate "))
         return {"--mask", "--out"};
     if (command.contains(" recover "))
-        return {"--out", "--data", "--minutes", "--recipe"};
+        return {"--out", "--data"};
     if (command.contains(" export "))
         return {"--mask", "--as", "--out"};
     if (command.contains(" plot "))
@@ -209,8 +209,10 @@ public:
         return {shell.exitCode(), shell.readAllStandardOutput(), QString::fromUtf8(shell.readAllStandardError())};
     }
 
-    /// Removes what an export of the same command wrote before, since exports replace nothing.
+    /// Removes what the same command wrote before, since exports and training runs replace nothing.
     void clear() const {
+        if (m_command.contains(" recover "))
+            QDir(m_scratch.path("adapter")).removeRecursively();
         for (const char* name :
              {"pruned", "pruned.gguf", "pruned.md", "pruned.mask.json", "smaller", "smaller.gguf", "smaller.md",
               "smaller.mask.json", "eight-masked.gguf", "eight-masked.md", "eight-masked.mask.json"}) {
@@ -291,6 +293,8 @@ private:
             run("secateur-cli sweep MODEL --strategy flap,wanda_sp,amp --budgets params:20% --max-tokens 512 "
                 "--task arc_easy.jsonl --latency --runs 1 --warmup 0 --new-tokens 2 --out s.h5");
         }
+        if (m_command.contains("--adapter adapter"))
+            run("secateur-cli recover MODEL --data calibration.txt --epochs 1 --out adapter");
         if (m_command.contains("--session s.h5"))
             run("secateur-cli evaluate MODEL --mask A.json --text wiki.raw --predict --out s.h5");
         for (const char* name : {"server.h5", "laptop.h5"})
@@ -321,8 +325,8 @@ private slots:
     void theyAreFound() {
         const QList<Documented> commands = documentedCommands();
         QVERIFY2(commands.size() > 50, qPrintable(QString::number(commands.size())));
-        for (const char* verb : {"inspect", "measure", "ablate", "prune", "evaluate", "sweep", "compensate", "recover", "mask", "generate",
-                                 "export", "session", "plot", "list"})
+        for (const char* verb : {"inspect", "measure", "ablate", "prune", "evaluate", "sweep", "compensate", "recover",
+                                 "mask", "generate", "export", "session", "plot", "list"})
             QVERIFY2(std::ranges::any_of(commands,
                                          [&](const Documented& documented) {
                                              return documented.command.startsWith(QString("secateur-cli ") + verb);
