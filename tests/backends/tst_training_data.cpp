@@ -23,7 +23,7 @@ using nlohmann::json;
 namespace {
 
 const json& expectedData() {
-    static const json expected = readJson(data().filePath("training/expected.json"));
+    static const json expected = readJson(data().filePath("training_data.json"));
     return expected;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes training/expected.json: training data as transformers encodes it, and which tokens the loss counts.
+"""Writes training_data.json: training data as transformers encodes it, and which tokens the loss counts.
 
     python make_training_data.py [DATA [DEMO.gguf]]
 
@@ -21,7 +21,7 @@ import transformers as tf
 from tokenizers import pre_tokenizers
 
 HERE = pathlib.Path(__file__).parent
-FILE = HERE / "training" / "expected.json"
+FILE = HERE / "training_data.json"
 INSTRUCTIONS = [
     {"instruction": "Name three rivers of Europe.", "input": "", "output": "The Danube, the Rhine and the Loire."},
     {"instruction": "Correct the spelling.", "input": "freind", "output": "friend"},
