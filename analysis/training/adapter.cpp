@@ -42,10 +42,6 @@ bool canHaveUpdate(WeightName name) {
     return std::ranges::find(names, name) != names.end();
 }
 
-int adaptedLayer(const ModelSpec& spec, int layer) {
-    return spec.firstSharing(layer);
-}
-
 ModelSpec specWith(const Adapter& adapter, ModelSpec spec) {
     const auto own = adapter.weights.find({-1, WeightName::classifier});
     if (spec.family == Family::encoder && own != adapter.weights.end())

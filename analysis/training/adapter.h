@@ -46,8 +46,6 @@ struct Adapter {
 
 /// The projections that can have a low-rank update: query, key, value, output, gate, up, down.
 bool canHaveUpdate(WeightName name);
-/// The layer whose changes an adapter holds for a layer: the first of those that share its weights.
-int adaptedLayer(const ModelSpec& spec, int layer);
 
 /// The spec of a model with an adapter. It differs only if the adapter brings a classifier with other classes.
 ModelSpec specWith(const Adapter& adapter, ModelSpec spec);

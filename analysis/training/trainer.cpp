@@ -148,7 +148,7 @@ public:
             static_cast<std::uint64_t>(m_settings.seed) * 1000003 + static_cast<std::uint64_t>(m_step);
         try {
             StepResult result = gradients(progress);
-            result.learningRate = learningRateAt(m_settings, m_step, m_steps > 0 ? m_steps : m_step + 1000);
+            result.learningRate = learningRateAt(m_settings, m_step, m_steps > 0 ? m_steps : m_step + manySteps);
             result.gradientNorm = m_tensors.update(m_settings, result.learningRate, m_step);
             ++m_step;
             return result;
@@ -226,6 +226,7 @@ private:
         return result;
     }
 
+    static constexpr std::int64_t manySteps = 1000; ///< left while the number of steps is not known: no decay yet
     static constexpr std::int64_t mostTokens = 2048; ///< maximum tokens of a batch, but at least one sequence
 
     const Model& m_model;
@@ -302,6 +303,11 @@ double meanNats(std::span<const ExampleLoss> losses) {
         targets += loss.targets;
     }
     return nats / static_cast<double>(targets);
+}
+
+double accuracyOf(std::span<const ExampleLoss> losses) {
+    const auto right = std::ranges::count_if(losses, [](const ExampleLoss& loss) { return loss.isRight; });
+    return static_cast<double>(right) / static_cast<double>(losses.size());
 }
 
 Adapter adapterOf(const TrainingState& state, const AdapterSettings& settings, const Model& model) {

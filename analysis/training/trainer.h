@@ -90,6 +90,8 @@ std::vector<ExampleLoss> exampleLosses(const Model& model, const PruningMask& ma
 
 /// The mean loss over all targets.
 double meanNats(std::span<const ExampleLoss> losses);
+/// The share of texts whose likeliest class is the label.
+double accuracyOf(std::span<const ExampleLoss> losses);
 
 /// The adapter of a state. @param model whose name and fingerprint are noted
 Adapter adapterOf(const TrainingState& state, const AdapterSettings& settings, const Model& model);

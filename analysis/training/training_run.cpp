@@ -22,8 +22,7 @@ double secondsSince(Clock::time_point begin) {
 }
 
 HeldOutScore scoreOf(std::int64_t step, std::span<const ExampleLoss> losses) {
-    const auto right = std::ranges::count_if(losses, [](const ExampleLoss& loss) { return loss.isRight; });
-    return {step, meanNats(losses), static_cast<double>(right) / static_cast<double>(losses.size())};
+    return {step, meanNats(losses), accuracyOf(losses)};
 }
 
 TrainingState withoutMoments(TrainingState state) {

@@ -51,6 +51,8 @@ struct TrainingRun {
     std::vector<ExampleLoss> recovered; ///< held-out losses of the best state
     bool isDone = false;
 
+    /// The state whose adapter is the result: the best one, or the current one if none was scored.
+    const TrainingState& result() const { return best.tensors.empty() ? state : best; }
     double seconds() const; ///< of all steps
     std::int64_t tokens() const;
 };

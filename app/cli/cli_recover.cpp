@@ -3,9 +3,7 @@
 #include "analysis/training/training_run.h"
 #include "app/cli/cli_common.h"
 #include "backends/base/atomic_file.h"
-#include "backends/base/sha256.h"
 #include "backends/engine/adapted_model.h"
-#include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"
 #include "backends/training/training_checkpoint.h"
 #include "backends/training/training_data.h"
@@ -123,16 +121,6 @@ TrainingSettings settingsOf(const RecoverArguments& arguments) {
     return settings;
 }
 
-std::string keyOf(const Model& model, const PruningMask& mask, const TrainingSet& set,
-                  const RecoverArguments& arguments, const TrainingSettings& settings) {
-    const std::string text =
-        fmt::format("{} {} {} {} {} {} {}", model.fingerprint(), maskDigest(mask), set.digest, arguments.heldOut,
-                    arguments.scoreEvery, arguments.patience, settingsJson(settings));
-    Sha256 sum;
-    sum.add(text.data(), text.size());
-    return "sha256:" + sum.hexadecimal();
-}
-
 std::string inFolder(const std::string& folder, const char* name) {
     return (fs::path(folder) / name).string();
 }
@@ -161,13 +149,12 @@ TrainingRun runIn(const RecoverArguments& arguments, const std::string& key, con
 void save(const RecoverArguments& arguments, const TrainingRun& run, const Model& model, const MaskRecord* mask) {
     writeTrainingRun(inFolder(arguments.out, "checkpoint.safetensors"), run);
     writeWhole(inFolder(arguments.out, "training.csv"), trainingCsv(run), FileKind::csv);
-    const TrainingState& best = run.best.tensors.empty() ? run.state : run.best;
     const auto write = [&](const std::string& folder, const TrainingState& state) {
         Adapter adapter = adapterOf(state, run.settings.adapter, model);
         adapter.fingerprint = baseOf(model).fingerprint();
         writeAdapter(folder, adapter, model, mask);
     };
-    write(arguments.out, best);
+    write(arguments.out, run.result());
     write(inFolder(arguments.out, "last"), run.state);
 }
 
@@ -182,10 +169,7 @@ void printRow(const char* title, std::span<const ExampleLoss> losses, std::span<
     const double nats = meanNats(losses);
     std::string line = fmt::format("{:<10} loss {:.4f}", title, nats);
     if (isClassifier)
-        line += fmt::format(
-            ", accuracy {:.2f} %",
-            100.0 * static_cast<double>(std::ranges::count_if(losses, [](const auto& loss) { return loss.isRight; })) /
-                static_cast<double>(losses.size()));
+        line += fmt::format(", accuracy {:.2f} %", 100 * accuracyOf(losses));
     else
         line += fmt::format(", perplexity {:.2f}", std::exp(nats));
     if (losses.data() != dense.data())
@@ -206,7 +190,18 @@ void printRun(const TrainingRun& run, const TrainingSplit& data, bool isClassifi
     print("adapter: {}\n", out);
 }
 
+/// Refuses options of runs that training does not have.
+void checkRun(const RunOptions& run) {
+    if (!run.adapter.empty())
+        throw UsageError("An adapter cannot be trained on top of another one", "--adapter",
+                         "Merge it into the weights first: export --adapter");
+    const ComputeType type = computeTypeOf(run.dtype);
+    if (type != ComputeType::automatic && type != ComputeType::float32)
+        throw UsageError("Training is in float32 only", "--dtype");
+}
+
 void recoverVerb(RecoverArguments& arguments, const Console& console) {
+    checkRun(arguments.run);
     const TrainingSettings settings = settingsOf(arguments);
     arguments.data.length = settings.length;
     const Progress progress = console.progress();
@@ -220,18 +215,21 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     const bool isEncoder = model->spec().family == Family::encoder;
     const bool hasClasses =
         model->has(-1, WeightName::classifier) && std::cmp_equal(model->spec().classes, set.classes.size());
-    if (settings.trainsHead && isEncoder && !hasClasses)
-        model = withAdapter(model,
-                            std::make_shared<const Adapter>(
-                                newClassifier(model->spec(), static_cast<int>(set.classes.size()))),
-                            {.device = console.device, .memoryBudget = arguments.run.memoryBudget});
+    if (settings.trainsHead && isEncoder && !hasClasses) {
+        warnings.emplace_back("the classifier is new: the losses of the dense and the pruned model are those of "
+                              "a classifier of zeros");
+        model = withAdapter(
+            model, std::make_shared<const Adapter>(newClassifier(model->spec(), static_cast<int>(set.classes.size()))),
+            {.device = console.device, .memoryBudget = arguments.run.memoryBudget});
+    }
     HeldOutRules heldOut;
     heldOut.share = arguments.heldOut;
     heldOut.least = arguments.heldOut > 0 ? 1 : 0;
     const TrainingSplit data = splitOff(set, heldOut);
     warnings.insert(warnings.end(), set.warnings.begin(), set.warnings.end());
-    fs::create_directories(arguments.out);
-    TrainingRun run = runIn(arguments, keyOf(*model, mask, set, arguments, settings), settings);
+    makeFolder(arguments.out);
+    const std::string others = fmt::format("{} {} {}", arguments.heldOut, arguments.scoreEvery, arguments.patience);
+    TrainingRun run = runIn(arguments, trainingKey(*model, mask, set, settings, others), settings);
     const MaskRecord* const own = record ? &*record : nullptr;
     TrainingCallbacks callbacks;
     callbacks.stepped = [&](const TrainingRun& now) { sayForecast(now, console); };
@@ -252,7 +250,7 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
 void addSettingOptions(CLI::App& verb, SettingOptions& options) {
     verb.add_option("--rank", options.rank, "Rank of the updates [recipe]");
     verb.add_option("--alpha", options.alpha, "Scale of the updates times their rank [recipe]");
-    verb.add_option("--dropout", options.dropout, "Share of the updates' inputs that is dropped [recipe]");
+    verb.add_option("--dropout", options.dropout, "Dropout probability of the updates' inputs [recipe]");
     verb.add_option("--targets", options.targets, "Projections with updates: q, k, v, o, gate, up, down [recipe]")
         ->delimiter(',');
     verb.add_option("--train", options.trained, "Weights to train: lora, norms, head (classifier) [lora]")
@@ -267,9 +265,8 @@ void addSettingOptions(CLI::App& verb, SettingOptions& options) {
     verb.add_option("--length", options.length, "Maximum tokens of a sequence [recipe]");
     verb.add_option("--epochs", options.epochs, "Passes over the data [recipe]");
     verb.add_option("--steps", options.steps, "Number of steps [from the epochs]");
-    verb.add_option("--minutes", options.minutes, "Duration, from which the number of steps is computed");
-    verb.add_option("--seed", options.seed, "Seed of the first numbers, the order of the data and the dropout")
-        ->capture_default_str();
+    verb.add_option("--minutes", options.minutes, "Minutes of training, from which the number of steps is computed");
+    verb.add_option("--seed", options.seed, "Seed of initial values, data order and dropout")->capture_default_str();
 }
 
 void addDataOptions(CLI::App& verb, RecoverArguments& arguments) {
@@ -277,11 +274,11 @@ void addDataOptions(CLI::App& verb, RecoverArguments& arguments) {
     verb.add_option("--data", data.path, "Text, .jsonl or .json to train on [built-in text]")->option_text("FILE");
     verb.add_option("--format", data.format, "text, instructions, chat or classification [detected]");
     verb.add_option("--template", data.templateName,
-                    "How instructions or chats are written: alpaca, chatml, ... [automatic]");
+                    "Template of instructions or chats: alpaca, chatml, ... [automatic]");
     verb.add_option("--field", data.field, "Field of a row that contains its text [automatic]");
     verb.add_option("--limit", data.mostExamples, "Number of sequences to use [all]");
     verb.add_flag("--skip-broken", data.skipsBrokenRows, "Leave out invalid rows instead of stopping");
-    verb.add_option("--held-out", arguments.heldOut, "Share of the sequences that is only scored, 0 for none")
+    verb.add_option("--held-out", arguments.heldOut, "Share of the sequences held out for scoring, 0 for none")
         ->capture_default_str();
     verb.add_option("--score-every", arguments.scoreEvery, "Steps between scores of the held-out sequences [a tenth]");
     verb.add_option("--patience", arguments.patience, "Scores without improvement after which training ends [never]");
@@ -291,7 +288,7 @@ void addDataOptions(CLI::App& verb, RecoverArguments& arguments) {
 
 void addRecover(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<RecoverArguments>();
-    CLI::App* verb = program.add_subcommand("recover", "Train a pruned model, so that it gets better again");
+    CLI::App* verb = program.add_subcommand("recover", "Train a pruned model to recover its quality");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     addMaskOption(*verb, arguments->run);

@@ -2,13 +2,9 @@
 
 #include "analysis/base/error.h"
 #include "backends/base/atomic_file.h"
-#include "backends/base/sha256.h"
-#include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"
 #include "backends/training/training_checkpoint.h"
 #include "backends/training/training_data.h"
-
-#include <fmt/core.h>
 
 #include <chrono>
 #include <filesystem>
@@ -23,14 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr auto checkpointEnding = ".safetensors";
 constexpr std::chrono::hours longestKept(24 * 30);
-
-std::string keyOf(const Model& model, const RecoveryRequest& request, const TrainingSet& set) {
-    const std::string text = fmt::format("{} {} {} {}", model.fingerprint(), maskDigest(request.mask.mask), set.digest,
-                                         settingsJson(request.settings));
-    Sha256 sum;
-    sum.add(text.data(), text.size());
-    return "sha256:" + sum.hexadecimal();
-}
 
 /// The checkpoint of a run: a file that is named after the first digits of the key.
 std::string checkpointPath(const std::string& folder, const std::string& key) {
@@ -68,8 +56,8 @@ std::vector<std::string> recoverModel(const Model& model, const RecoveryRequest&
     wanted.length = request.settings.length;
     const TrainingSet set = readTrainingSet(model, wanted, progress.part(0, 0));
     const TrainingSplit data = splitOff(set);
-    fs::create_directories(request.folder);
-    TrainingRun run = runOf(request, keyOf(model, request, set));
+    makeFolder(request.folder);
+    TrainingRun run = runOf(request, trainingKey(model, request.mask.mask, set, request.settings));
     const std::string path = checkpointPath(request.folder, run.key);
     removeOld(request.folder, path);
     watch(run);
@@ -89,8 +77,7 @@ void writeRecovered(const Model& model, const RecoveryRequest& request, const st
     const auto run = readTrainingRun(path);
     if (!run)
         throw Error("was removed, so that the adapter cannot be written", path, "Train again");
-    const TrainingState& best = run->best.tensors.empty() ? run->state : run->best;
-    writeAdapter(folder, adapterOf(best, run->settings.adapter, model), model,
+    writeAdapter(folder, adapterOf(run->result(), run->settings.adapter, model), model,
                  request.mask.mask.keepsAll() ? nullptr : &request.mask);
     writeWhole((fs::path(folder) / "training.csv").string(), trainingCsv(*run), FileKind::csv);
 }

@@ -90,7 +90,7 @@ public:
 private:
     WeightPlace placeOf(int layer, WeightName name) const {
         const bool isOfModel = layer < 0 || layer >= spec().layerCount();
-        return {isOfModel ? layer : adaptedLayer(spec(), layer), name};
+        return {isOfModel ? layer : spec().firstSharing(layer), name};
     }
 
     std::shared_ptr<const Model> m_base;

@@ -36,7 +36,7 @@ at::Tensor pairedRotation(const at::Tensor& rows, int heads, int headDim) {
 }
 
 bool adapts(const Adapter* adapter, const ModelSpec& spec, int layer, WeightName weight) {
-    const WeightPlace place{layer < 0 ? layer : adaptedLayer(spec, layer), weight};
+    const WeightPlace place{layer < 0 ? layer : spec.firstSharing(layer), weight};
     return adapter && (adapter->updates.contains(place) || adapter->weights.contains(place));
 }
 

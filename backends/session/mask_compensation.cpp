@@ -6,6 +6,7 @@
 #include "backends/base/sha256.h"
 #include "backends/formats/checkpoint.h"
 #include "backends/formats/hf_weights.h"
+#include "backends/formats/safetensors_bytes.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -14,7 +15,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -26,8 +26,8 @@ namespace {
 /// A kind of tensor. Either `values` or `weight` is set.
 struct TensorKind {
     std::string_view name;
-    std::vector<float> LayerCompensation::*values = nullptr;
-    SharedWeight LayerCompensation::*weight = nullptr;
+    std::vector<float> LayerCompensation::* values = nullptr;
+    SharedWeight LayerCompensation::* weight = nullptr;
 };
 
 constexpr std::array tensorKinds{
@@ -81,11 +81,6 @@ std::int64_t rowsOf(const std::vector<float>& weight, std::string_view kind, con
     return layer.attention == AttentionKind::linear && kind == "o_weight"
                ? std::llround(std::sqrt(static_cast<double>(size)))
                : size / columns;
-}
-
-template <typename Number>
-void appendNumber(std::string& bytes, Number number) {
-    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
 } // namespace
@@ -157,22 +152,11 @@ std::string compensationBytes(const PruningMask& mask) {
     if (!mask.isCompensated())
         return {};
     const CompensationTensors tensors = compensationTensors(mask);
-    std::string header = fmt::format(R"({{"__metadata__":{{"format":"{}"}})", compensationMark);
-    std::size_t end = 0;
-    for (const auto& [name, tensor] : tensors) {
-        const std::size_t begin = std::exchange(end, end + tensor.values->size() * sizeof(float));
-        const std::string rows = tensor.rows > 0 ? fmt::format("{},", tensor.rows) : std::string();
-        header += fmt::format(R"(,"{}":{{"dtype":"F32","shape":[{}{}],"data_offsets":[{},{}]}})", name, rows,
-                              tensor.columns(), begin, end);
-    }
-    header += "}";
-    header.resize((header.size() + 7) / 8 * 8, ' '); // aligned as by the safetensors library
-    std::string bytes;
-    appendNumber(bytes, static_cast<std::uint64_t>(header.size()));
-    bytes += header;
-    for (const auto& [_, tensor] : tensors)
-        bytes.append(reinterpret_cast<const char*>(tensor.values->data()), tensor.values->size() * sizeof(float));
-    return bytes;
+    std::map<std::string, FloatTensor> written;
+    for (const auto& [name, tensor] : tensors)
+        written[name] = {tensor.rows > 0 ? std::vector{tensor.rows, tensor.columns()} : std::vector{tensor.columns()},
+                         *tensor.values};
+    return safetensorsBytes(written, {{"format", std::string(compensationMark)}});
 }
 
 std::string compensationSum(const PruningMask& mask) {

@@ -25,13 +25,6 @@ constexpr const char* configName = "adapter_config.json";
 constexpr const char* weightsName = "adapter_model.safetensors";
 constexpr const char* maskName = "mask.json";
 
-void makeFolder(const std::string& folder) {
-    std::error_code failure;
-    fs::create_directories(folder, failure);
-    if (failure)
-        throw Error("the folder cannot be made: " + failure.message(), folder);
-}
-
 std::string pathIn(const std::string& folder, const char* name) {
     return (fs::path(folder) / name).string();
 }
@@ -55,13 +48,20 @@ std::shared_ptr<const Model> withClassifierOf(const std::shared_ptr<const Mapped
     for (const TensorEntry& entry : isEncoder ? safetensorsEntries(file) : std::vector<TensorEntry>())
         if (entry.name.ends_with(".classifier.weight") && entry.shape.size() == 2 && entry.shape[0] > 0 &&
             entry.shape[0] != classes && entry.shape[1] == model.spec().hidden && entry.shape[0] < 100'000)
-            return withAdapter(own, std::make_shared<const Adapter>(
-                                        newClassifier(model.spec(), static_cast<int>(entry.shape[0]))),
-                               {});
+            return withAdapter(
+                own, std::make_shared<const Adapter>(newClassifier(model.spec(), static_cast<int>(entry.shape[0]))),
+                {});
     return own;
 }
 
 } // namespace
+
+void makeFolder(const std::string& folder) {
+    std::error_code failure;
+    fs::create_directories(folder, failure);
+    if (failure)
+        throw Error("the folder cannot be made: " + failure.message(), folder);
+}
 
 void writeAdapter(const std::string& folder, const Adapter& adapter, const Model& model, const MaskRecord* mask) {
     checkFits(adapter, model.spec());

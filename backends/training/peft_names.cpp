@@ -75,7 +75,7 @@ std::vector<PeftWeight> peftWeights(const Model& model, std::optional<std::strin
     const ModelSpec& spec = model.spec();
     std::vector<PeftWeight> weights;
     for (int layer = -1; layer < spec.layerCount(); ++layer) {
-        if (layer >= 0 && adaptedLayer(spec, layer) != layer)
+        if (layer >= 0 && spec.firstSharing(layer) != layer)
             continue;
         for (std::size_t index = 0; index < weightNameCount; ++index) {
             const WeightPlace place{layer, static_cast<WeightName>(index)};

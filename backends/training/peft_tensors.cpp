@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "backends/base/json_object.h"
 #include "backends/formats/hf_weights.h"
+#include "backends/formats/safetensors_bytes.h"
 #include "backends/training/peft_config.h"
 #include "backends/training/peft_names.h"
 
@@ -130,31 +131,6 @@ void addTensors(const Adapter& adapter, const Model& model, const std::vector<Pe
 }
 
 using HeaderJson = nlohmann::ordered_json;
-
-/// Collects the tensors of a safetensors file.
-class TensorWriter {
-public:
-    explicit TensorWriter(const TensorMetadata& metadata)
-        : m_header{{"__metadata__", HeaderJson(metadata)}} {}
-
-    void add(const std::string& name, std::vector<std::int64_t> shape, const std::vector<float>& numbers) {
-        const std::size_t begin = m_data.size();
-        m_data.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
-        m_header[name] = {{"dtype", "F32"}, {"shape", std::move(shape)}, {"data_offsets", {begin, m_data.size()}}};
-    }
-
-    std::string bytes() const {
-        std::string header = m_header.dump(-1, ' ', false, HeaderJson::error_handler_t::replace);
-        header.resize((header.size() + 7) / 8 * 8, ' '); // aligned as by the safetensors library
-        const auto length = static_cast<std::uint64_t>(header.size());
-        std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
-        return bytes + header + m_data;
-    }
-
-private:
-    HeaderJson m_header;
-    std::string m_data;
-};
 
 std::vector<float> numbersOf(const TensorEntry& entry) {
     constexpr std::array<std::string_view, 3> types{"F32", "F16", "BF16"};
@@ -337,15 +313,15 @@ std::string fusedPartsText(const PeftModules& modules) {
 }
 
 std::string tensorBytes(const PeftModules& modules, const TensorMetadata& metadata) {
-    TensorWriter writer(metadata);
+    std::map<std::string, FloatTensor> tensors;
     for (const auto& [name, module] : modules.updates) {
         const LowRankUpdate& update = module.update;
-        writer.add(fmt::format("{}{}{}", root, name, lowerName), {update.rank, module.in}, update.a);
-        writer.add(fmt::format("{}{}{}", root, name, upperName), {module.out, update.rank}, update.b);
+        tensors[fmt::format("{}{}{}", root, name, lowerName)] = {{update.rank, module.in}, update.a};
+        tensors[fmt::format("{}{}{}", root, name, upperName)] = {{module.out, update.rank}, update.b};
     }
     for (const auto& [name, tensor] : modules.tensors)
-        writer.add(fmt::format("{}{}", root, name), tensor.shape, tensor.numbers);
-    return writer.bytes();
+        tensors[fmt::format("{}{}", root, name)] = {tensor.shape, tensor.numbers};
+    return safetensorsBytes(tensors, metadata);
 }
 
 Adapter adapterFrom(const std::shared_ptr<const MappedFile>& file, const PeftConfig& config, const Model& model) {

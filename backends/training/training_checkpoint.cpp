@@ -4,9 +4,11 @@
 #include "analysis/base/replaceable.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/mapped_file.h"
+#include "backends/base/sha256.h"
 #include "backends/formats/checkpoint.h"
 #include "backends/formats/hf_weights.h"
 #include "backends/formats/safetensors_bytes.h"
+#include "backends/session/mask_json.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -124,7 +126,10 @@ std::string tensorName(std::string_view of, std::size_t index) {
 class NumberReader {
 public:
     explicit NumberReader(const std::shared_ptr<const MappedFile>& file)
-        : m_entries(safetensorsEntries(file)) {}
+        : m_path(file->path())
+        , m_entries(safetensorsEntries(file)) {}
+
+    const std::string& path() const { return m_path; }
 
     std::vector<float> read(const std::string& name) const {
         for (const TensorEntry& entry : m_entries) {
@@ -137,6 +142,7 @@ public:
     }
 
 private:
+    std::string m_path;
     std::vector<TensorEntry> m_entries;
 };
 
@@ -145,6 +151,8 @@ TrainingState stateOf(std::int64_t step, const Json& places, const NumberReader&
     TrainingState state{step, {}};
     for (std::size_t i = 0; i < places.size(); ++i) {
         const Json& place = places[i];
+        if (place.at(1).get<std::size_t>() >= weightNameCount)
+            throw Error("has a weight with an unknown number", numbers.path());
         TrainedTensor tensor{{place.at(0), static_cast<WeightName>(place.at(1).get<int>())},
                              static_cast<TrainedPart>(place.at(2).get<int>())};
         tensor.values = numbers.read(tensorName(names[0], i));
@@ -176,6 +184,8 @@ TrainingRun runOf(const Json& json, const NumberReader& numbers) {
     run.isDone = json.at("done");
     run.state = stateOf(json.at("step"), json.at("tensors"), numbers, stateNames);
     run.best = stateOf(json.at("best_step"), json.at("best_tensors"), numbers, bestNames);
+    if (!std::cmp_equal(run.records.size(), run.state.step))
+        throw Error("does not have one record for each step", numbers.path());
     return run;
 }
 
@@ -214,6 +224,15 @@ std::optional<TrainingRun> readTrainingRun(const std::string& path) {
     } catch (const nlohmann::json::exception&) {
         throw Error("is a damaged training run", path, "Delete it to train from the beginning");
     }
+}
+
+std::string trainingKey(const Model& model, const PruningMask& mask, const TrainingSet& set,
+                        const TrainingSettings& settings, const std::string& others) {
+    const std::string text = fmt::format("{} {} {} {} {}", model.fingerprint(), maskDigest(mask), set.digest,
+                                         jsonOf(settings).dump(), others);
+    Sha256 sum;
+    sum.add(text.data(), text.size());
+    return "sha256:" + sum.hexadecimal();
 }
 
 std::string trainingCsv(const TrainingRun& run) {
@@ -263,10 +282,6 @@ std::string trainingJson(const TrainingRun& run, const std::string& out, std::sp
     add("pruned", run.pruned);
     add("recovered", run.recovered);
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string settingsJson(const TrainingSettings& settings) {
-    return jsonOf(settings).dump();
 }
 
 } // namespace secateur

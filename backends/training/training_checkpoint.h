@@ -15,14 +15,16 @@ void writeTrainingRun(const std::string& path, const TrainingRun& run);
 /// Reads a training run; empty if the file does not exist. @throws Error naming the file if it is not a training run
 std::optional<TrainingRun> readTrainingRun(const std::string& path);
 
+/// The key of a run: "sha256:..." over the fingerprint of the model, the mask, the data and the settings.
+/// @param others further things that the run depends on
+std::string trainingKey(const Model& model, const PruningMask& mask, const TrainingSet& set,
+                        const TrainingSettings& settings, const std::string& others = {});
+
 /// The record of a run as a table: one line for each step, with the scores of the held-out sequences.
 std::string trainingCsv(const TrainingRun& run);
 
 /// The outcome of a run as JSON: its settings, steps, scores and losses (resources/manual/formats.md).
 /// @param out folder of the adapter
 std::string trainingJson(const TrainingRun& run, const std::string& out, std::span<const std::string> warnings);
-
-/// The settings of a run as JSON.
-std::string settingsJson(const TrainingSettings& settings);
 
 } // namespace secateur

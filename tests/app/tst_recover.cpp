@@ -110,6 +110,8 @@ private slots:
         QTest::newRow("train") << QStringList{"--train", "all"} << "Known weights: lora, norms, head";
         QTest::newRow("rank") << QStringList{"--rank", "0"} << "rank must be between 1 and 4096";
         QTest::newRow("head") << QStringList{"--train", "head"} << "has no classifier to train";
+        QTest::newRow("adapter") << QStringList{"--adapter", "x"} << "cannot be trained on top of another one";
+        QTest::newRow("dtype") << QStringList{"--dtype", "bfloat16"} << "Training is in float32 only";
         QTest::newRow("schedule") << QStringList{"--schedule", "x"} << "Known decays: linear, cosine, none";
     }
     void mistakesAreNamed() {

@@ -73,7 +73,7 @@ Adapter drawnAdapter(const Model& model, unsigned seed, bool some = false) {
     for (int layer = -1; layer < spec.layerCount(); ++layer)
         for (std::size_t i = 0; i < weightNameCount; ++i) {
             const auto name = static_cast<WeightName>(i);
-            if (!model.has(layer, name) || (layer >= 0 && adaptedLayer(spec, layer) != layer))
+            if (!model.has(layer, name) || (layer >= 0 && spec.firstSharing(layer) != layer))
                 continue;
             const std::vector<std::int64_t> shape = expectedShape(spec, layer, name);
             if (canHaveUpdate(name) && (!some || (static_cast<int>(i) + layer) % 2 == 0)) {

@@ -159,12 +159,12 @@ void Recovery::end(quint64 job, State state) {
 void Recovery::save(const QString& folder) {
     if (!hasAdapter())
         return;
-    const auto work = [this, write = m_document->services().writeRecovered, model = m_document->model(),
+    const auto work = [document = m_document, write = m_document->services().writeRecovered, model = m_document->model(),
                        request = m_request, key = m_key, folder](const Progress&) mutable {
         request.mask.modelName = model->card().name;
         request.mask.fingerprint = model->fingerprint();
         write(*model, request, key, folder.toStdString());
-        return [this, folder] { emit m_document->noticed(tr("Saved the adapter to %1.").arg(folder)); };
+        return [document, folder] { emit document->noticed(tr("Saved the adapter to %1.").arg(folder)); };
     };
     m_document->start(tr("Saving the adapter"), JobRunner::Priority::files, work);
 }
