@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/base/options.h"
-#include "analysis/figures/figure_table.h"
+#include "analysis/figures/figure_info.h"
 
 #include <array>
 

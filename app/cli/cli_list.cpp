@@ -1,6 +1,6 @@
 #include "analysis/base/text.h"
 #include "analysis/campaigns/presets.h"
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/strategies/strategy.h"
 #include "analysis/tasks/task.h"

@@ -1,6 +1,6 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 #include "analysis/session/command_line.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/measure_text.h"

@@ -1,5 +1,5 @@
 #include "analysis/base/error.h"
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/model_spec.h"
 #include "analysis/session/session.h"

@@ -2,7 +2,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/figures/curve_figures.h"
 #include "analysis/figures/curve_maps.h"
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 #include "tests/support/curve_session.h"
 #include "tests/support/evaluated_session.h"
 #include "tests/support/suite.h"

@@ -4,7 +4,7 @@
 #include "tests/support/gradient_case.h"
 
 #include "analysis/base/usage_error.h"
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 #include "analysis/masks/mask_algebra.h"
 #include "tests/support/curve_session.h"
 #include "tests/support/evaluated_session.h"

@@ -1,4 +1,4 @@
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 #include "analysis/session/result_key.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/figures/evaluation_figure.h"
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 #include "analysis/figures/scatter_figure.h"
 #include "tests/support/suite.h"
 

@@ -1,5 +1,5 @@
 #include "analysis/base/usage_error.h"
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 #include "analysis/figures/scatter_figure.h"
 #include "analysis/figures/value_scale.h"
 #include "analysis/masks/mask_algebra.h"

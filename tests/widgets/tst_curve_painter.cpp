@@ -1,5 +1,5 @@
 // Pictures of the figures that show sweeps, and which point or cell is at a pixel.
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 #include "tests/support/curve_session.h"
 #include "tests/support/suite.h"
 #include "widgets/plot/figure_painter.h"

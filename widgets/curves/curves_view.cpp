@@ -3,7 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 #include "analysis/strategies/budget.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"

@@ -1,4 +1,4 @@
-#include "analysis/figures/figure_table.h"
+#include "analysis/gallery/figure_table.h"
 
 #include "analysis/base/known_ids.h"
 #include "analysis/base/statistics.h"
@@ -8,6 +8,7 @@
 #include "analysis/figures/evaluation_figure.h"
 #include "analysis/figures/model_figures.h"
 #include "analysis/figures/scatter_figure.h"
+#include "analysis/gallery/paper_rows.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/running/attention_reader.h"
 #include "analysis/session/command_line.h"
@@ -337,7 +338,7 @@ constexpr std::array gradientChangeOptions{
     OptionInfo{"scalarisation", "text", "auto", "scalar to differentiate, as for the metric gnorm"},
 };
 
-constexpr std::array figureTable{
+constexpr std::array generalFigures{
     FigureInfo{"heads", "heat map of one metric over layers and heads", headsOptions, FromSession{heads, {"metric"}},
                checkColours},
     FigureInfo{"layers", "line plot of metrics over the layers", layersOptions, FromSession{layers, {"metrics"}},
@@ -368,7 +369,14 @@ constexpr std::array figureTable{
 } // namespace
 
 std::span<const FigureInfo> allFigures() {
-    return figureTable;
+    static const std::vector<FigureInfo> all = [] {
+        std::vector<FigureInfo> figures(generalFigures.begin(), generalFigures.end());
+        for (const auto& ofPaper : {gateNormFigures(), greedyGnormFigures(), ampFigures(), bosFigures(), harpFigures()})
+            for (const FigureInfo& figure : ofPaper)
+                figures.push_back(figure);
+        return figures;
+    }();
+    return all;
 }
 
 FigureRequest parseFigureRequest(std::string_view text, std::span<const FigureInfo> table) {

@@ -6,8 +6,8 @@
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
 #include "analysis/session/session.h"
-#include "analysis/text/tokenizer.h"
 #include "analysis/text/sequences.h"
+#include "analysis/text/tokenizer.h"
 
 #include <array>
 #include <cstdint>
@@ -17,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace secateur {
 
@@ -63,6 +62,14 @@ struct FromText {
 };
 using FigureSource = std::variant<FromSession, FromPrompt, FromText>;
 
+/// What makes a figure one of a paper's figures or tables.
+struct PaperItem {
+    std::string_view paper; ///< Paper::id (analysis/gallery/paper.h)
+    std::string_view title; ///< "Figure 3", "Table 1"
+    /// RecipeStep::id of the steps that measure what the figure shows; empty = the checkpoint or the prompt suffices
+    std::span<const std::string_view> steps = {};
+};
+
 /// A row of the figure table.
 struct FigureInfo {
     std::string_view id;
@@ -72,26 +79,8 @@ struct FigureInfo {
     /// Checks options beyond their types, before anything is read or run. Null = there is nothing to check.
     /// @throws UsageError
     void (*check)(const FigureOptions&) = nullptr;
+    /// Null = a figure of no paper.
+    const PaperItem* item = nullptr;
 };
-
-std::span<const FigureInfo> allFigures();
-
-/// A request for a figure.
-struct FigureRequest {
-    const FigureInfo* figure;
-    FigureOptions options;
-    std::string text; ///< the request as the user wrote it: "heads:log=true"
-};
-/// Parses "id[:key=value]..." and checks the options. @param table rows in which the id is searched
-/// @throws UsageError; for an unknown id it lists the known figures
-FigureRequest parseFigureRequest(std::string_view text, std::span<const FigureInfo> table = allFigures());
-
-/// Requests for the metrics that a figure's options name (FromSession::results). @throws UsageError
-std::vector<MetricRequest> metricsOf(const FigureRequest& request);
-
-/// Draws a figure from a session. @throws UsageError; Error if the session lacks a result that the figure shows, and
-/// for figures that need the model
-Figure drawFigure(const FigureRequest& request, const Session& session);
-Figure makeFigure(const Session& session, std::string_view text, std::span<const FigureInfo> table = allFigures());
 
 } // namespace secateur

@@ -1,0 +1,72 @@
+#include "analysis/gallery/paper.h"
+
+#include "analysis/base/known_ids.h"
+#include "analysis/gallery/figure_table.h"
+#include "analysis/gallery/paper_rows.h"
+
+#include <algorithm>
+#include <array>
+
+namespace secateur {
+
+namespace {
+
+/// A paper with the functions that list its figures and its recipe.
+struct PaperRow {
+    Paper paper;
+    std::span<const FigureInfo> (&figures)();
+    std::vector<RecipeStep> (&steps)(const RecipeChoice&, const Session&);
+};
+
+constexpr std::array rows{
+    PaperRow{{"gate_norm", "Gate-Norm", "Data-free attention pruning by the norm of the gate"},
+             gateNormFigures,
+             gateNormSteps},
+    PaperRow{{"greedy_gnorm", "Greedy-Gnorm", "Greedy head pruning by gradient norms"},
+             greedyGnormFigures,
+             greedyGnormSteps},
+    PaperRow{{"amp", "AMP", "Attention heads and MLP neurons pruned by activations"}, ampFigures, ampSteps},
+    PaperRow{{"bos", "BOS sinks", "Heads and layers pruned by BOS sink scores"}, bosFigures, bosSteps},
+    PaperRow{{"harp", "HARP", "Bypassed queries and keys with rescaled values"}, harpFigures, harpSteps},
+};
+
+const PaperRow& rowOf(std::string_view id) {
+    const auto* found = std::ranges::find(rows, id, [](const PaperRow& row) { return row.paper.id; });
+    if (found == rows.end()) {
+        std::vector<std::string> ids;
+        for (const Paper& one : allPapers())
+            ids.emplace_back(one.id);
+        refuseUnknown("paper", id, ids);
+    }
+    return *found;
+}
+
+} // namespace
+
+std::span<const Paper> allPapers() {
+    static const std::vector<Paper> papers = [] {
+        std::vector<Paper> all;
+        for (const PaperRow& row : rows)
+            all.push_back(row.paper);
+        return all;
+    }();
+    return papers;
+}
+
+const Paper& paper(std::string_view id) {
+    return rowOf(id).paper;
+}
+
+std::vector<const FigureInfo*> itemsOf(const Paper& paper) {
+    std::vector<const FigureInfo*> items;
+    for (const FigureInfo& figure : allFigures())
+        if (figure.item && figure.item->paper == paper.id)
+            items.push_back(&figure);
+    return items;
+}
+
+std::vector<RecipeStep> recipeSteps(const Paper& paper, const RecipeChoice& choice, const Session& session) {
+    return rowOf(paper.id).steps(choice, session);
+}
+
+} // namespace secateur

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "analysis/figures/figure.h"
+#include "analysis/model/model_card.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace secateur {
+
+/// A number that a paper prints (resources/papers/published.csv).
+struct PublishedValue {
+    std::string_view item;  ///< figure id: "gate_norm_table1"
+    std::string_view model; ///< the paper's name of the model: "Vicuna-7B"
+    std::string_view row;
+    std::string_view budget;
+    std::string_view column;
+    double value = 0;
+    bool isDoubtful = false;    ///< contradicts another number of the paper, or its attribution is uncertain
+    std::string_view strategy;  ///< result id of the row's strategy; empty = none of ours
+    std::string_view ourBudget; ///< the budget as our strategies write it
+};
+
+/// All published values, in the order of the file.
+std::span<const PublishedValue> publishedValues();
+
+/// The published values of an item for a model.
+/// @param choice `auto` (the opened model, by its name and its structure), `none`, or the paper's name of a model
+/// @throws UsageError for a model that the item does not have; it lists those that it has
+std::vector<PublishedValue> publishedFor(std::string_view item, const ModelCard& model, std::string_view choice);
+
+/// The option `published` of the tables that have published values.
+inline constexpr OptionInfo publishedOption{
+    "published", "text", "auto",
+    "published numbers beside ours: auto (if the model is the paper's), none, or "
+    "the paper's name of a model"};
+
+} // namespace secateur
