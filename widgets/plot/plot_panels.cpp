@@ -171,7 +171,7 @@ void addCellTexts(QCPAxis& columns, QCPAxis& rows, const Matrix& cells, const st
         new CellTexts(columns, rows, cells, texts, range, theme); // the axis rect owns it
 }
 
-std::optional<FigureCell> cellAt(const QCustomPlot& plot, const Figure& figure, QPointF pixel) {
+std::optional<PanelCell> cellAt(const QCustomPlot& plot, const Figure& figure, QPointF pixel) {
     const std::vector<const QCPAxisRect*> rects = mapRects(plot);
     const std::size_t panels = figure.kind == FigureKind::panels ? figure.panels.size() : 1;
     for (std::size_t panel = 0; panel < std::min(panels, rects.size()); ++panel) {
@@ -182,7 +182,7 @@ std::optional<FigureCell> cellAt(const QCustomPlot& plot, const Figure& figure, 
         const long column = std::lround(rects[panel]->axis(QCPAxis::atBottom)->pixelToCoord(pixel.x()));
         if (row >= 0 && column >= 0 && row < static_cast<long>(cells.rows()) &&
             column < static_cast<long>(cells.columns()))
-            return FigureCell{panel, static_cast<std::size_t>(row), static_cast<std::size_t>(column)};
+            return PanelCell{panel, static_cast<std::size_t>(row), static_cast<std::size_t>(column)};
     }
     return std::nullopt;
 }

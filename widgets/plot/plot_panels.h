@@ -35,13 +35,13 @@ void addCellTexts(QCPAxis& columns, QCPAxis& rows, const Matrix& cells, const st
                   const ColourRange& range, const PlotTheme& theme);
 
 /// A cell of a figure of kind panels or heatMap.
-struct FigureCell {
+struct PanelCell {
     std::size_t panel = 0; ///< index in Figure::panels; 0 in a heat map
     std::size_t row = 0;
     std::size_t column = 0;
-    bool operator==(const FigureCell&) const = default;
+    bool operator==(const PanelCell&) const = default;
 };
 /// The cell at a pixel. @param plot in which paintFigure() has drawn the figure
-std::optional<FigureCell> cellAt(const QCustomPlot& plot, const Figure& figure, QPointF pixel);
+std::optional<PanelCell> cellAt(const QCustomPlot& plot, const Figure& figure, QPointF pixel);
 
 } // namespace secateur
