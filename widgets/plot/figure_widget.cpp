@@ -5,6 +5,7 @@
 #include "widgets/plot/figure_painter.h"
 #include "widgets/plot/figure_size.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_fit.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -70,7 +71,7 @@ void FigureWidget::placePlot() {
 void FigureWidget::paint() {
     placePlot();
     paintFigure(*m_plot, m_figure, themeOf(*this));
-    layOut(*m_plot);
+    layOutFigure(*m_plot);
     painted();
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }
