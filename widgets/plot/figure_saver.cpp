@@ -29,7 +29,6 @@ namespace secateur {
 namespace {
 
 constexpr int pixelsPerInch = 300;
-constexpr double cmPerInch = 2.54;
 constexpr double columnCm = 8.4;
 constexpr double pageCm = 17.4;
 
