@@ -163,7 +163,6 @@ private slots:
     }
 
     void gridsAndTablesAreFigures() {
-        constexpr double missing = std::numeric_limits<double>::quiet_NaN();
         Figure boxes;
         boxes.kind = FigureKind::curves;
         boxes.x.ticks = {{12, "12"}};
@@ -179,10 +178,10 @@ private slots:
         grid.parts = {boxes};
         const Json part = Json::parse(figureJson(grid)).at("parts").at(0);
         QCOMPARE(part["series"][0]["boxes"].dump(),
-                 R"([{"first_quartile":1.5,"lower_whisker":1.0,"median":2.0,"outliers":[9.0],)"
-                 R"("third_quartile":2.5,"upper_whisker":3.0}])");
+                 R"([{"lower_whisker":1.0,"first_quartile":1.5,"median":2.0,"third_quartile":2.5,)"
+                 R"("upper_whisker":3.0,"outliers":[9.0]}])");
         QCOMPARE(part["series"][0]["style"].get<std::string>(), "boxes");
-        QCOMPARE(part["x"]["ticks"].dump(), R"([{"name":"12","position":12.0}])");
+        QCOMPARE(part["x"]["ticks"].dump(), R"([{"position":12.0,"name":"12"}])");
         Figure table;
         table.kind = FigureKind::table;
         table.table.columns = {{.title = "Method", .isText = true}, {.title = "4", .group = "Removed"}};
@@ -193,9 +192,9 @@ private slots:
         table.table.rows = {{{{.text = "gate_norm"}, best}}, {{{.text = "paper"}, {.value = missing}}, true, true}};
         const Json document = Json::parse(figureJson(table));
         QCOMPARE(document["columns"].dump(),
-                 R"([{"is_text":true,"title":"Method"},{"decimals":2,"group":"Removed","title":"4"}])");
+                 R"([{"title":"Method","is_text":true},{"title":"4","group":"Removed","decimals":2}])");
         QCOMPARE(document["rows"][0]["cells"].dump(),
-                 R"(["gate_norm",{"best":true,"standard_error":0.5,"value":0.3333333333333333}])");
+                 R"(["gate_norm",{"value":0.3333333333333333,"standard_error":0.5,"best":true}])");
         QCOMPARE(document["rows"][1].dump(), R"({"cells":["paper",null],"published":true,"starts_group":true})");
     }
 
