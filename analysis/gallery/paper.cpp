@@ -18,7 +18,7 @@ struct PaperRow {
     std::vector<RecipeStep> (&steps)(const RecipeChoice&, const Session&);
 };
 
-constexpr std::array rows{
+constexpr std::array paperTable{
     PaperRow{{"gate_norm", "Gate-Norm", "Data-free attention pruning by the norm of the gate"},
              gateNormFigures,
              gateNormSteps},
@@ -31,8 +31,8 @@ constexpr std::array rows{
 };
 
 const PaperRow& rowOf(std::string_view id) {
-    const auto* found = std::ranges::find(rows, id, [](const PaperRow& row) { return row.paper.id; });
-    if (found == rows.end()) {
+    const auto* found = std::ranges::find(paperTable, id, [](const PaperRow& row) { return row.paper.id; });
+    if (found == paperTable.end()) {
         std::vector<std::string> ids;
         for (const Paper& one : allPapers())
             ids.emplace_back(one.id);
@@ -46,7 +46,7 @@ const PaperRow& rowOf(std::string_view id) {
 std::span<const Paper> allPapers() {
     static const std::vector<Paper> papers = [] {
         std::vector<Paper> all;
-        for (const PaperRow& row : rows)
+        for (const PaperRow& row : paperTable)
             all.push_back(row.paper);
         return all;
     }();
