@@ -18,7 +18,7 @@ struct PaperRow {
     std::vector<RecipeStep> (&steps)(const RecipeChoice&, const Session&);
 };
 
-constexpr std::array paperTable{
+constexpr std::array rows{
     PaperRow{{"gate_norm", "Gate-Norm", "Data-free attention pruning by the norm of the gate"},
              gateNormFigures,
              gateNormSteps},
@@ -31,13 +31,9 @@ constexpr std::array paperTable{
 };
 
 const PaperRow& rowOf(std::string_view id) {
-    const auto* found = std::ranges::find(paperTable, id, [](const PaperRow& row) { return row.paper.id; });
-    if (found == paperTable.end()) {
-        std::vector<std::string> ids;
-        for (const Paper& one : allPapers())
-            ids.emplace_back(one.id);
-        refuseUnknown("paper", id, ids);
-    }
+    const auto* found = std::ranges::find(rows, id, [](const PaperRow& row) { return row.paper.id; });
+    if (found == rows.end())
+        refuseUnknown("paper", id, idsOf(allPapers()));
     return *found;
 }
 
@@ -46,7 +42,7 @@ const PaperRow& rowOf(std::string_view id) {
 std::span<const Paper> allPapers() {
     static const std::vector<Paper> papers = [] {
         std::vector<Paper> all;
-        for (const PaperRow& row : paperTable)
+        for (const PaperRow& row : rows)
             all.push_back(row.paper);
         return all;
     }();
