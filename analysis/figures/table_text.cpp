@@ -16,8 +16,8 @@ namespace secateur {
 
 namespace {
 
-constexpr std::string_view gap = "–";
-constexpr std::string_view minus = "−";
+constexpr std::string_view tableGap = "–";
+constexpr std::string_view minusSign = "−";
 constexpr double mostPlain = 1e7; ///< larger numbers have an exponent
 
 /// Inserts commas between thousands. @param digits digits, with or without decimals
@@ -31,20 +31,20 @@ std::string withThousands(std::string digits) {
 /// A number with a sign only if a digit other than 0 is shown.
 std::string tableNumber(double value, const TableColumn& column) {
     if (std::isinf(value))
-        return value < 0 ? std::string(minus) + "∞" : "∞";
+        return value < 0 ? std::string(minusSign) + "∞" : "∞";
     const double size = std::abs(value);
     std::string digits = size >= mostPlain && !column.hasThousands ? fmt::format("{:.2e}", size)
                                                                    : fmt::format("{:.{}f}", size, column.decimals);
     const bool isZero = digits.find_first_not_of("0.") == std::string::npos;
     if (column.hasThousands)
         digits = withThousands(std::move(digits));
-    return value < 0 && !isZero ? std::string(minus) + digits : digits;
+    return value < 0 && !isZero ? std::string(minusSign) + digits : digits;
 }
 
 /// A text in which each of some parts is replaced.
 template <std::size_t Count>
-std::string replaced(std::string_view text,
-                     const std::array<std::pair<std::string_view, std::string_view>, Count>& by) {
+std::string withReplacements(std::string_view text,
+                             const std::array<std::pair<std::string_view, std::string_view>, Count>& by) {
     std::string result;
     while (!text.empty()) {
         const auto found = std::ranges::find_if(by, [&](const auto& pair) { return text.starts_with(pair.first); });
@@ -54,82 +54,82 @@ std::string replaced(std::string_view text,
     return result;
 }
 
-using Replacement = std::pair<std::string_view, std::string_view>;
+using TextPair = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array markdownEscapes{Replacement{"\\", "\\\\"}, Replacement{"|", "\\|"},  Replacement{"*", "\\*"},
-                                     Replacement{"`", "\\`"},   Replacement{"<", "&lt;"}, Replacement{"&", "&amp;"},
-                                     Replacement{"\r\n", " "},  Replacement{"\n", " "}};
+constexpr std::array markdownEscapes{TextPair{"\\", "\\\\"}, TextPair{"|", "\\|"},  TextPair{"*", "\\*"},
+                                     TextPair{"`", "\\`"},   TextPair{"<", "&lt;"}, TextPair{"&", "&amp;"},
+                                     TextPair{"\r\n", " "},  TextPair{"\n", " "}};
 
-constexpr std::array htmlEscapes{Replacement{"&", "&amp;"}, Replacement{"<", "&lt;"}, Replacement{">", "&gt;"},
-                                 Replacement{"\"", "&quot;"}};
+constexpr std::array htmlEscapes{TextPair{"&", "&amp;"}, TextPair{"<", "&lt;"}, TextPair{">", "&gt;"},
+                                 TextPair{"\"", "&quot;"}};
 
 /// Two hyphens would become a dash. Other letters are read as UTF-8 by LaTeX since 2018.
-constexpr std::array latexEscapes{Replacement{"\\", "\\textbackslash{}"},
-                                  Replacement{"{", "\\{"},
-                                  Replacement{"}", "\\}"},
-                                  Replacement{"$", "\\$"},
-                                  Replacement{"&", "\\&"},
-                                  Replacement{"#", "\\#"},
-                                  Replacement{"%", "\\%"},
-                                  Replacement{"_", "\\_"},
-                                  Replacement{"~", "\\textasciitilde{}"},
-                                  Replacement{"^", "\\textasciicircum{}"},
-                                  Replacement{"<", "$<$"},
-                                  Replacement{">", "$>$"},
-                                  Replacement{"|", "$|$"},
-                                  Replacement{"\"", "''"},
-                                  Replacement{"`", "\\textasciigrave{}"},
-                                  Replacement{"--", "-{}-{}"},
-                                  Replacement{"−", "$-$"},
-                                  Replacement{"±", "$\\pm$"},
-                                  Replacement{"·", "$\\cdot$"},
-                                  Replacement{"×", "$\\times$"},
-                                  Replacement{"≤", "$\\leq$"},
-                                  Replacement{"≥", "$\\geq$"},
-                                  Replacement{"≈", "$\\approx$"},
-                                  Replacement{"→", "$\\rightarrow$"},
-                                  Replacement{"∞", "$\\infty$"},
-                                  Replacement{"‖", "$\\|$"},
-                                  Replacement{"√", "$\\surd$"},
-                                  Replacement{"Σ", "$\\Sigma$"},
-                                  Replacement{"Δ", "$\\Delta$"},
-                                  Replacement{"α", "$\\alpha$"},
-                                  Replacement{"β", "$\\beta$"},
-                                  Replacement{"λ", "$\\lambda$"},
-                                  Replacement{"μ", "$\\mu$"},
-                                  Replacement{"µ", "$\\mu$"},
-                                  Replacement{"σ", "$\\sigma$"},
-                                  Replacement{"²", "$^2$"},
-                                  Replacement{"³", "$^3$"},
-                                  Replacement{"°", "$^\\circ$"},
-                                  Replacement{"–", "--"},
-                                  Replacement{"—", "---"},
-                                  Replacement{"…", "\\ldots{}"},
-                                  Replacement{"“", "``"},
-                                  Replacement{"”", "''"},
-                                  Replacement{"‘", "`"},
-                                  Replacement{"’", "'"},
-                                  Replacement{"\u00a0", "~"},
-                                  Replacement{"\u202f", "\\,"},
-                                  Replacement{"\r\n", " "},
-                                  Replacement{"\n", " "}};
+constexpr std::array latexEscapes{TextPair{"\\", "\\textbackslash{}"},
+                                  TextPair{"{", "\\{"},
+                                  TextPair{"}", "\\}"},
+                                  TextPair{"$", "\\$"},
+                                  TextPair{"&", "\\&"},
+                                  TextPair{"#", "\\#"},
+                                  TextPair{"%", "\\%"},
+                                  TextPair{"_", "\\_"},
+                                  TextPair{"~", "\\textasciitilde{}"},
+                                  TextPair{"^", "\\textasciicircum{}"},
+                                  TextPair{"<", "$<$"},
+                                  TextPair{">", "$>$"},
+                                  TextPair{"|", "$|$"},
+                                  TextPair{"\"", "''"},
+                                  TextPair{"`", "\\textasciigrave{}"},
+                                  TextPair{"--", "-{}-{}"},
+                                  TextPair{"−", "$-$"},
+                                  TextPair{"±", "$\\pm$"},
+                                  TextPair{"·", "$\\cdot$"},
+                                  TextPair{"×", "$\\times$"},
+                                  TextPair{"≤", "$\\leq$"},
+                                  TextPair{"≥", "$\\geq$"},
+                                  TextPair{"≈", "$\\approx$"},
+                                  TextPair{"→", "$\\rightarrow$"},
+                                  TextPair{"∞", "$\\infty$"},
+                                  TextPair{"‖", "$\\|$"},
+                                  TextPair{"√", "$\\surd$"},
+                                  TextPair{"Σ", "$\\Sigma$"},
+                                  TextPair{"Δ", "$\\Delta$"},
+                                  TextPair{"α", "$\\alpha$"},
+                                  TextPair{"β", "$\\beta$"},
+                                  TextPair{"λ", "$\\lambda$"},
+                                  TextPair{"μ", "$\\mu$"},
+                                  TextPair{"µ", "$\\mu$"},
+                                  TextPair{"σ", "$\\sigma$"},
+                                  TextPair{"²", "$^2$"},
+                                  TextPair{"³", "$^3$"},
+                                  TextPair{"°", "$^\\circ$"},
+                                  TextPair{"–", "--"},
+                                  TextPair{"—", "---"},
+                                  TextPair{"…", "\\ldots{}"},
+                                  TextPair{"“", "``"},
+                                  TextPair{"”", "''"},
+                                  TextPair{"‘", "`"},
+                                  TextPair{"’", "'"},
+                                  TextPair{"\u00a0", "~"},
+                                  TextPair{"\u202f", "\\,"},
+                                  TextPair{"\r\n", " "},
+                                  TextPair{"\n", " "}};
 
-std::string latex(std::string_view text) {
-    return replaced(text, latexEscapes);
+std::string latexText(std::string_view text) {
+    return withReplacements(text, latexEscapes);
 }
 
-std::string html(std::string_view text) {
-    return replaced(text, htmlEscapes);
+std::string htmlText(std::string_view text) {
+    return withReplacements(text, htmlEscapes);
 }
 
-std::string marked(std::string_view mark, const std::string& command) {
+std::string markedText(std::string_view mark, const std::string& command) {
     return std::string(mark) + (command.empty() ? "" : ": " + command);
 }
 
 /// The first line of a file, inside a comment: by the mark the file is known when it is replaced.
 std::string markLine(const Figure& figure) {
-    constexpr std::array ends{Replacement{"-->", "-- >"}, Replacement{"\n", " "}}; // of a comment
-    return marked(tableMark, replaced(figure.command, ends));
+    constexpr std::array ends{TextPair{"-->", "-- >"}, TextPair{"\n", " "}}; // of a comment
+    return markedText(tableMark, withReplacements(figure.command, ends));
 }
 
 /// Neighbouring columns with the same title above them.
@@ -139,7 +139,7 @@ struct ColumnGroup {
     std::size_t count = 0;
 };
 
-std::vector<ColumnGroup> groupsOf(const FigureTable& table) {
+std::vector<ColumnGroup> columnGroupsOf(const FigureTable& table) {
     std::vector<ColumnGroup> groups;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         if (groups.empty() || groups.back().title != table.columns[i].group)
@@ -149,7 +149,7 @@ std::vector<ColumnGroup> groupsOf(const FigureTable& table) {
     return groups;
 }
 
-bool hasGroups(const FigureTable& table) {
+bool hasColumnGroups(const FigureTable& table) {
     return std::ranges::any_of(table.columns, [](const TableColumn& column) { return !column.group.empty(); });
 }
 
@@ -160,8 +160,8 @@ std::string markdownLine(const std::vector<std::string>& cells) {
 }
 
 std::string markdownCell(const TableColumn& column, const TableCell& cell, bool isPublished) {
-    const std::string text = replaced(cellText(column, cell), markdownEscapes);
-    if (text.empty() || text == gap)
+    const std::string text = withReplacements(cellText(column, cell), markdownEscapes);
+    if (text.empty() || text == tableGap)
         return text;
     const std::string_view mark = cell.isBest ? "**" : isPublished ? "*" : "";
     return fmt::format("{0}{1}{0}", mark, text);
@@ -185,12 +185,12 @@ std::string latexLabel(std::string_view text) {
 }
 
 /// A bracket or star at the begin of a row would be an argument of the line break before it.
-std::string guarded(std::string text) {
+std::string latexGuarded(std::string text) {
     return text.starts_with('[') || text.starts_with('*') ? "{" + text.substr(0, 1) + "}" + text.substr(1) : text;
 }
 
 std::string latexCell(const TableColumn& column, const TableCell& cell, bool isPublished) {
-    std::string text = guarded(latex(cellText(column, cell)));
+    std::string text = latexGuarded(latexText(cellText(column, cell)));
     if (cell.isBest)
         text = fmt::format("\\textbf{{{}}}", text);
     return isPublished && !text.empty() ? fmt::format("\\textcolor{{gray}}{{{}}}", text) : text;
@@ -205,25 +205,25 @@ std::string latexHead(const FigureTable& table) {
     std::string head;
     std::vector<std::string> above;
     std::string rules;
-    for (const ColumnGroup& group : groupsOf(table)) {
+    for (const ColumnGroup& group : columnGroupsOf(table)) {
         above.push_back(group.title.empty() && group.count == 1
                             ? std::string()
-                            : fmt::format("\\multicolumn{{{}}}{{c}}{{{}}}", group.count, latex(group.title)));
+                            : fmt::format("\\multicolumn{{{}}}{{c}}{{{}}}", group.count, latexText(group.title)));
         if (!group.title.empty())
             rules += fmt::format("\\cmidrule(lr){{{}-{}}}", group.first + 1, group.first + group.count);
     }
-    if (hasGroups(table))
+    if (hasColumnGroups(table))
         head += latexRow(above) + rules + "\n";
     std::vector<std::string> titles;
     for (const TableColumn& column : table.columns)
-        titles.push_back(guarded(latex(column.title)));
+        titles.push_back(latexGuarded(latexText(column.title)));
     return head + latexRow(titles);
 }
 
 // HTML
 
-constexpr std::string_view thickRule = "1.5px solid black";
-constexpr std::string_view thinRule = "0.75px solid black";
+constexpr std::string_view htmlThickRule = "1.5px solid black";
+constexpr std::string_view htmlThinRule = "0.75px solid black";
 
 struct HtmlCell {
     std::string tag = "td";
@@ -236,7 +236,7 @@ struct HtmlCell {
 std::string htmlCell(const HtmlCell& cell) {
     const std::string span = cell.columns > 1 ? fmt::format(" colspan=\"{}\"", cell.columns) : std::string();
     return fmt::format("<{0} class=\"{1}\"{2} style=\"padding:2px 6px;{3}\">{4}</{0}>", cell.tag, cell.classes, span,
-                       cell.style, html(cell.text));
+                       cell.style, htmlText(cell.text));
 }
 
 std::string htmlLine(const std::vector<HtmlCell>& cells) {
@@ -246,7 +246,7 @@ std::string htmlLine(const std::vector<HtmlCell>& cells) {
     return line + "</tr>\n";
 }
 
-std::string alignment(const TableColumn& column) {
+std::string htmlAlignment(const TableColumn& column) {
     return column.isText ? "text-align:left;" : "text-align:right;";
 }
 
@@ -256,23 +256,23 @@ std::string htmlClass(const TableColumn& column) {
 
 std::string htmlHead(const FigureTable& table) {
     std::vector<HtmlCell> above;
-    for (const ColumnGroup& group : groupsOf(table)) {
-        const std::string rule = group.title.empty() ? std::string() : fmt::format("border-bottom:{};", thinRule);
-        above.push_back({"th", "group", fmt::format("text-align:center;border-top:{};{}", thickRule, rule), group.title,
-                         group.count});
+    for (const ColumnGroup& group : columnGroupsOf(table)) {
+        const std::string rule = group.title.empty() ? std::string() : fmt::format("border-bottom:{};", htmlThinRule);
+        above.push_back({"th", "group", fmt::format("text-align:center;border-top:{};{}", htmlThickRule, rule),
+                         group.title, group.count});
     }
-    const bool isGrouped = hasGroups(table);
+    const bool isGrouped = hasColumnGroups(table);
     std::vector<HtmlCell> titles;
     for (const TableColumn& column : table.columns)
         titles.push_back({"th", htmlClass(column),
-                          fmt::format("{}border-bottom:{};{}", alignment(column), thinRule,
-                                      isGrouped ? "" : fmt::format("border-top:{};", thickRule)),
+                          fmt::format("{}border-bottom:{};{}", htmlAlignment(column), htmlThinRule,
+                                      isGrouped ? "" : fmt::format("border-top:{};", htmlThickRule)),
                           column.title});
     return "<thead>\n" + (isGrouped ? htmlLine(above) : std::string()) + htmlLine(titles) + "</thead>\n";
 }
 
 HtmlCell htmlCellOf(const TableColumn& column, const TableCell& cell, const TableRow& row, bool isFirst, bool isLast) {
-    HtmlCell shown{"td", htmlClass(column), alignment(column), cellText(column, cell)};
+    HtmlCell shown{"td", htmlClass(column), htmlAlignment(column), cellText(column, cell)};
     if (row.isPublished) {
         shown.classes += " published";
         shown.style += "color:#707070;";
@@ -282,9 +282,9 @@ HtmlCell htmlCellOf(const TableColumn& column, const TableCell& cell, const Tabl
         shown.style += "font-weight:bold;";
     }
     if (row.startsGroup && !isFirst)
-        shown.style += fmt::format("border-top:{};", thinRule);
+        shown.style += fmt::format("border-top:{};", htmlThinRule);
     if (isLast)
-        shown.style += fmt::format("border-bottom:{};", thickRule);
+        shown.style += fmt::format("border-bottom:{};", htmlThickRule);
     return shown;
 }
 
@@ -292,7 +292,7 @@ HtmlCell htmlCellOf(const TableColumn& column, const TableCell& cell, const Tabl
 
 std::string cellText(const TableColumn& column, const TableCell& cell) {
     if (std::isnan(cell.value))
-        return cell.text.empty() && !column.isText ? std::string(gap) : cell.text;
+        return cell.text.empty() && !column.isText ? std::string(tableGap) : cell.text;
     std::string text = tableNumber(cell.value, column);
     if (cell.error > 0)
         text += " ± " + tableNumber(cell.error, column);
@@ -307,11 +307,11 @@ std::string toMarkdown(const Figure& figure) {
     const FigureTable& table = figure.table;
     std::string text = fmt::format("<!-- {} -->\n\n", markLine(figure));
     if (!figure.caption.empty())
-        text += replaced(figure.caption, markdownEscapes) + "\n\n";
+        text += withReplacements(figure.caption, markdownEscapes) + "\n\n";
     std::vector<std::string> titles;
     std::vector<std::string> sides;
     for (const TableColumn& column : table.columns) {
-        titles.push_back(replaced(fullTitle(column), markdownEscapes));
+        titles.push_back(withReplacements(fullTitle(column), markdownEscapes));
         sides.emplace_back(column.isText ? ":--" : "--:");
     }
     text += markdownLine(titles) + markdownLine(sides);
@@ -322,7 +322,7 @@ std::string toMarkdown(const Figure& figure) {
         text += markdownLine(cells);
     }
     for (const std::string& note : table.notes)
-        text += "\n" + replaced(note, markdownEscapes) + "\n";
+        text += "\n" + withReplacements(note, markdownEscapes) + "\n";
     return text;
 }
 
@@ -334,8 +334,8 @@ std::string toLatex(const Figure& figure, std::string_view label) {
         columns += column.isText ? 'l' : 'r';
     std::string text =
         fmt::format("% {}\n% Needs \\usepackage{{booktabs}} and \\usepackage{{xcolor}}.\n", markLine(figure));
-    text += fmt::format("\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n", latex(figure.caption),
-                        latexLabel(label.empty() ? figure.title : label));
+    text += fmt::format("\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n",
+                        latexText(figure.caption), latexLabel(label.empty() ? figure.title : label));
     text += table.columns.size() > usualColumns ? "\\footnotesize\n\\setlength{\\tabcolsep}{3pt}\n" : "\\small\n";
     text += fmt::format("\\begin{{tabular}}{{{}}}\n\\toprule\n{}\\midrule\n", columns, latexHead(table));
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
@@ -349,7 +349,7 @@ std::string toLatex(const Figure& figure, std::string_view label) {
     text += "\\bottomrule\n\\end{tabular}\n";
     for (const std::string& note : table.notes)
         text += fmt::format("\\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\\footnotesize {}\\end{{minipage}}\n",
-                            latex(note));
+                            latexText(note));
     return text + "\\end{table}\n";
 }
 
@@ -365,7 +365,7 @@ std::string toHtml(const Figure& figure) {
     }
     text += "</tbody>\n</table>\n";
     for (const std::string& note : table.notes)
-        text += fmt::format("<p class=\"note\">{}</p>\n", html(note));
+        text += fmt::format("<p class=\"note\">{}</p>\n", htmlText(note));
     return text;
 }
 
@@ -374,7 +374,7 @@ std::string toHtmlPage(const Figure& figure) {
     return fmt::format("<!DOCTYPE html>\n<!-- {} -->\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}"
                        "</title>\n</head>\n<body style=\"font-family:sans-serif;font-size:10pt;\">\n<p "
                        "class=\"caption\">{}</p>\n{}</body>\n</html>\n",
-                       markLine(figure), html(title), html(figure.caption), toHtml(figure));
+                       markLine(figure), htmlText(title), htmlText(figure.caption), toHtml(figure));
 }
 
 std::string captionText(const Figure& figure) {
@@ -382,7 +382,7 @@ std::string captionText(const Figure& figure) {
     if (!figure.caption.empty())
         paragraphs.push_back(figure.caption);
     std::ranges::copy(figure.table.notes, std::back_inserter(paragraphs));
-    paragraphs.push_back(marked(captionMark, figure.command));
+    paragraphs.push_back(markedText(captionMark, figure.command));
     return join(paragraphs, "\n\n") + "\n";
 }
 

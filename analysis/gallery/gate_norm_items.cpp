@@ -17,20 +17,20 @@ constexpr OptionInfo stripSize{"k", "integer", "0",
 constexpr std::array stripOptions{stripSize};
 constexpr std::array gateNormPublished{publishedOption};
 
-constexpr std::array<std::string_view, 1> sublayersStep{"sublayers"};
-constexpr std::array<std::string_view, 1> measureStepOnly{"measure"};
-constexpr std::array<std::string_view, 1> curvesStep{"curves"};
-constexpr std::array<std::string_view, 4> tasksSteps{"tasks", "tasks_blocks", "speed", "speed_blocks"};
-constexpr std::array<std::string_view, 2> recoverySteps{"curves", "recovery"};
+constexpr std::array<std::string_view, 1> gateNormSublayers{"sublayers"};
+constexpr std::array<std::string_view, 1> gateNormMeasure{"measure"};
+constexpr std::array<std::string_view, 1> gateNormCurves{"curves"};
+constexpr std::array<std::string_view, 4> gateNormTaskSteps{"tasks", "tasks_blocks", "speed", "speed_blocks"};
+constexpr std::array<std::string_view, 2> gateNormRecovery{"curves", "recovery"};
 
-constexpr PaperItem figure1{"gate_norm", "Figure 1", sublayersStep};
-constexpr PaperItem figure3{"gate_norm", "Figure 3", measureStepOnly};
-constexpr PaperItem figure4{"gate_norm", "Figure 4", curvesStep};
-constexpr PaperItem figure5{"gate_norm", "Figure 5", measureStepOnly};
-constexpr PaperItem table1{"gate_norm", "Table 1", curvesStep};
-constexpr PaperItem table2{"gate_norm", "Table 2", tasksSteps};
-constexpr PaperItem table3{"gate_norm", "Table 3", recoverySteps};
-constexpr PaperItem section5{"gate_norm", "Section 5.3", measureStepOnly};
+constexpr PaperItem gateNormFigure1{"gate_norm", "Figure 1", gateNormSublayers};
+constexpr PaperItem gateNormFigure3{"gate_norm", "Figure 3", gateNormMeasure};
+constexpr PaperItem gateNormFigure4{"gate_norm", "Figure 4", gateNormCurves};
+constexpr PaperItem gateNormFigure5{"gate_norm", "Figure 5", gateNormMeasure};
+constexpr PaperItem gateNormTable1{"gate_norm", "Table 1", gateNormCurves};
+constexpr PaperItem gateNormTable2{"gate_norm", "Table 2", gateNormTaskSteps};
+constexpr PaperItem gateNormTable3{"gate_norm", "Table 3", gateNormRecovery};
+constexpr PaperItem gateNormSection5{"gate_norm", "Section 5.3", gateNormMeasure};
 
 constexpr std::array gateNormRows{
     FigureInfo{"gate_norm_fig1",
@@ -38,29 +38,29 @@ constexpr std::array gateNormRows{
                {},
                FromSession{gate_norm::sublayerTimes},
                nullptr,
-               &figure1},
+               &gateNormFigure1},
     FigureInfo{"gate_norm_fig3",
                "attention ratio by layer (Gate-Norm, figure 3)",
                {},
                FromSession{gate_norm::attentionRatio},
                nullptr,
-               &figure3},
+               &gateNormFigure3},
     FigureInfo{"gate_norm_fig4",
                "perplexity against removed attention sublayers (Gate-Norm, figure 4)",
                {},
                FromSession{gate_norm::perplexityCurves},
                nullptr,
-               &figure4},
+               &gateNormFigure4},
     FigureInfo{"gate_norm_fig5", "attention sublayers removed by gate-norm and by importance (Gate-Norm, figure 5)",
-               stripOptions, FromSession{gate_norm::removedLayers}, nullptr, &figure5},
+               stripOptions, FromSession{gate_norm::removedLayers}, nullptr, &gateNormFigure5},
     FigureInfo{"gate_norm_table1", "perplexity by strategy and number of removed sublayers (Gate-Norm, table 1)",
-               gateNormPublished, FromSession{gate_norm::perplexityTable}, checkPublished, &table1},
+               gateNormPublished, FromSession{gate_norm::perplexityTable}, checkPublished, &gateNormTable1},
     FigureInfo{"gate_norm_table2", "task scores and speed-up without sublayers and blocks (Gate-Norm, table 2)",
-               gateNormPublished, FromSession{gate_norm::taskTable}, checkPublished, &table2},
+               gateNormPublished, FromSession{gate_norm::taskTable}, checkPublished, &gateNormTable2},
     FigureInfo{"gate_norm_table3", "perplexity before and after recovery training (Gate-Norm, table 3)",
-               gateNormPublished, FromSession{gate_norm::recoveryTable}, checkPublished, &table3},
+               gateNormPublished, FromSession{gate_norm::recoveryTable}, checkPublished, &gateNormTable3},
     FigureInfo{"gate_norm_timing", "seconds of scoring all attention sublayers (Gate-Norm, section 5.3)",
-               gateNormPublished, FromSession{gate_norm::scoringSeconds}, checkPublished, &section5},
+               gateNormPublished, FromSession{gate_norm::scoringSeconds}, checkPublished, &gateNormSection5},
 };
 
 // --- recipe ----------------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ struct GateNormSize {
     int runs = 0;
 };
 
-GateNormSize sizeOf(const RecipeChoice& choice) {
+GateNormSize gateNormSize(const RecipeChoice& choice) {
     if (choice.size == SweepSize::paper)
         return {{.tokens = 1024 * 1024, .length = 1024},
                 {.name = "wiki.test.raw", .window = 2048},
@@ -124,7 +124,7 @@ std::span<const FigureInfo> gateNormFigures() {
 }
 
 std::vector<RecipeStep> gateNormSteps(const RecipeChoice& choice, const Session& session) {
-    const GateNormSize size = sizeOf(choice);
+    const GateNormSize size = gateNormSize(choice);
     const int layers = session.model.spec.layerCount();
     const bool isPaper = choice.size == SweepSize::paper;
     std::vector<RecipeStep> steps;

@@ -141,7 +141,8 @@ double choosingPasses(const SweepSeries& series, const ModelSpec& spec) {
         return series.strategy.metric && series.strategy.metric->info->needs != Needs::weights ? 1 : 0;
     double passes = 0;
     for (const Budget& budget : series.budgets) {
-        const double one = info.passes ? info.passes(spec, {.strategy = series.strategy, .budget = budget, .base = {}}) : 1;
+        const double one =
+            info.passes ? info.passes(spec, {.strategy = series.strategy, .budget = budget, .base = {}}) : 1;
         passes = info.measuresEachBudget ? passes + one : std::max(passes, one);
     }
     return passes;
@@ -299,7 +300,9 @@ RecipeStep ablateStep(const RecipeChoice& choice, const Session& session, const 
 }
 
 RecipeStep sweepStep(const RecipeChoice& choice, const Session& session, const SweepChoice& choices) {
-    const StepText calibration = fitting(choices.calibration, session);
+    StepText calibration = fitting(choices.calibration, session);
+    if (isTaskName(calibration.name)) // a task of `sweep` is scored, not calibrated on
+        calibration.name = {};
     const StepScore score = fitting(choices.score, session);
     RecipeStep step = stepOf(choice, choices.id, choices.summary, "sweep", 0);
     addSeries(step.arguments, choice, choices);

@@ -39,10 +39,10 @@ struct ReproducedItem {
 /// A run of a paper's recipe.
 struct Reproduction {
     const Paper* paper = nullptr;
-    std::string model;   ///< name of the model
-    std::string session; ///< path
-    std::string folder;  ///< of the figures; empty if none were drawn
-    std::string size;    ///< "quick" or "paper"
+    std::string model{};   ///< name of the model
+    std::string session{}; ///< path
+    std::string folder{};  ///< of the figures; empty if none were drawn
+    std::string size{};    ///< "quick" or "paper"
     std::vector<ReproducedStep> steps{};
     std::vector<std::string> missingFiles{}; ///< usual names
     std::vector<ReproducedItem> items{};

@@ -3,6 +3,7 @@
 #include "widgets/plot/figure_painter.h"
 #include "widgets/plot/figure_size.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_fit.h"
 #include "widgets/plot/svg_outlines.h"
 
 #include <QBuffer>
@@ -28,7 +29,6 @@ namespace secateur {
 namespace {
 
 constexpr int pixelsPerInch = 300;
-constexpr double cmPerInch = 2.54;
 constexpr double columnCm = 8.4;
 constexpr double pageCm = 17.4;
 
@@ -49,7 +49,7 @@ void draw(const Figure& figure, const PictureForm& form, QPaintDevice& device, b
     QCustomPlot plot;
     plot.setViewport({QPoint(), size});
     paintFigure(plot, drawnFigure(figure, form), paperTheme(pixelsPerInch));
-    layOut(plot);
+    layOutFigure(plot);
     QCPPainter painter;
     if (!painter.begin(&device))
         throw Error("cannot be drawn: there is not enough memory, or no drawing surface");

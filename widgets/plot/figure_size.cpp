@@ -20,8 +20,6 @@ namespace secateur {
 
 namespace {
 
-constexpr double cmPerInch = 2.54;
-constexpr double unitsPerCm = 96 / cmPerInch;
 constexpr double lineCm = 0.34;   ///< of text
 constexpr double letterCm = 0.15; ///< mean width
 constexpr double narrowCm = 12;   ///< pictures in a column of a paper are narrower

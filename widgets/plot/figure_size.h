@@ -9,7 +9,9 @@ namespace secateur {
 
 struct PlotTheme;
 
-inline constexpr double edgeUnits = 4; ///< margin of a plot at each side
+inline constexpr double cmPerInch = 2.54;
+inline constexpr double unitsPerCm = 96 / cmPerInch; ///< of a theme
+inline constexpr double edgeUnits = 4;               ///< margin of a plot at each side
 
 /// Height in cm of a figure with text of 8 pt, by its kind, its contents and the width. Tables have exactly the height
 /// that they need.

@@ -5,6 +5,7 @@
 #include "widgets/plot/figure_painter.h"
 #include "widgets/plot/figure_size.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_fit.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -27,7 +28,7 @@ namespace secateur {
 namespace {
 
 /// The text of a figure by the extension of its file; empty for pictures.
-std::string textOf(const Figure& figure, const QString& extension) {
+std::string textForFile(const Figure& figure, const QString& extension) {
     const bool isTable = figure.kind == FigureKind::table;
     return extension == "csv"               ? toCsv(figure)
            : isTable && extension == "md"   ? toMarkdown(figure)
@@ -70,7 +71,7 @@ void FigureWidget::placePlot() {
 void FigureWidget::paint() {
     placePlot();
     paintFigure(*m_plot, m_figure, themeOf(*this));
-    layOut(*m_plot);
+    layOutFigure(*m_plot);
     painted();
     m_plot->replot(QCustomPlot::rpQueuedReplot);
 }
@@ -136,7 +137,7 @@ void FigureActions::copyCommand() {
 void FigureActions::save(const QString& path, FigureWidth width) {
     try {
         const Figure figure = m_figure();
-        if (const std::string text = textOf(figure, QFileInfo(path).suffix().toLower()); !text.empty())
+        if (const std::string text = textForFile(figure, QFileInfo(path).suffix().toLower()); !text.empty())
             writeAside(path, QByteArray::fromStdString(text));
         else
             saveFigure(figure, path, width);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "analysis/base/matrix.h"
-#include "widgets/plot/plot_scale.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_scale.h"
 
 #include <QPointF>
 #include <QRect>

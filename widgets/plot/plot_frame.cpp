@@ -119,7 +119,7 @@ QCPAxisRect* addHeatMapAxes(QCPLayoutGrid& layout, const Figure& figure, QSize r
         axis->grid()->setVisible(false);
     }
     const int letters = figure.cellTexts.empty() ? 14 : 28; // large cells leave room beside them
-    const int longest = QFontMetrics(theme.font).horizontalAdvance(QString(letters, 'n'));
+    const int longest = QFontMetrics(theme.font).horizontalAdvance(QString(letters, QChar('n')));
     const bool areNamed = figure.x.names.size() == figure.cells.columns() && !figure.x.names.empty() &&
                           figure.cells.columns() <= mostNames && figure.x.ticks.empty();
     FigureAxis described = figure.x;

@@ -14,8 +14,6 @@ namespace secateur {
 
 namespace {
 
-constexpr double unitsPerCm = 96 / 2.54;
-
 bool hasValueAxes(const Figure& figure) {
     return figure.kind == FigureKind::curves || figure.kind == FigureKind::series ||
            figure.kind == FigureKind::scatter || figure.kind == FigureKind::histogram ||

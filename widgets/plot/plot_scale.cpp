@@ -174,7 +174,7 @@ AxisRange fittingRange(const std::vector<FigureSeries>& series, bool right, bool
     return {nearZero ? 0 : least - room, greatest + room};
 }
 
-AxisRange pointRange(const std::vector<FigureSeries>& series, std::vector<double> FigureSeries::*along,
+AxisRange pointRange(const std::vector<FigureSeries>& series, std::vector<double> FigureSeries::* along,
                      bool logarithmic) {
     std::vector<double> positions;
     for (const FigureSeries& points : series)

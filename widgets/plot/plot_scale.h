@@ -68,7 +68,7 @@ AxisRange fittingRange(const std::vector<FigureSeries>& series, bool right, bool
 
 /// The range of an axis of a scatter plot: from minimum to maximum with a margin.
 /// @param along FigureSeries::positions for the x axis, FigureSeries::values for the y axis
-AxisRange pointRange(const std::vector<FigureSeries>& series, std::vector<double> FigureSeries::*along,
+AxisRange pointRange(const std::vector<FigureSeries>& series, std::vector<double> FigureSeries::* along,
                      bool logarithmic);
 
 /// Keeps an axis steady while its values change. Returns `shown` unless the new values exceed it or fill only a small

@@ -162,7 +162,7 @@ private:
                 blocks.push_back(leading);
             blocks.back().push_back(placed);
         }
-        return blocks.empty() ? std::vector{leading} : blocks;
+        return blocks.empty() ? std::vector<Block>{leading} : blocks;
     }
 
     /// Widens columns in a picture that is wider than the table.

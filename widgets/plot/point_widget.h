@@ -12,8 +12,8 @@
 
 namespace secateur {
 
-/// A figure with points of quality against size. The tooltip of a point shows its name and values; a click chooses it, a
-/// double click activates it. FigureSeries::places identify the points.
+/// A figure with points of quality against size. The tooltip of a point shows its name and values; a click chooses it,
+/// a double click activates it. FigureSeries::places identify the points.
 class PointWidget : public FigureWidget {
     Q_OBJECT
 
