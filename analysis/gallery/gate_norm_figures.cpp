@@ -176,7 +176,9 @@ Figure strip(const Session& session, const FigureOptions& options) {
         both += rows[0][layer] && rows[1][layer] ? 1 : 0;
     }
     figure.x.label = fmt::format("layer ({} of {} removed by both)", both, count);
+    figure.y.label = "selected by";
     figure.y.names = {"data-driven", "gate-norm"};
+    figure.colour.label = "attention sublayer";
     figure.colour.names = {"kept", "removed"};
     figure.scale = {"viridis", ScaleKind::linear, 0};
     figure.caption =

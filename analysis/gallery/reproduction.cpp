@@ -86,7 +86,7 @@ std::string_view name(StepState state) {
 std::string indexPage(const Reproduction& run) {
     const std::string title = fmt::format("{}: figures and tables of {}", run.paper->title, run.model);
     std::string page =
-        fmt::format("<!-- {} reproduce -->\n<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta "
+        fmt::format("<!DOCTYPE html>\n<!-- {}: an index -->\n<html lang=\"en\">\n<head><meta "
                     "charset=\"utf-8\"><title>{}</title>\n<style>{}</style></head>\n<body>\n<h1>{}</h1>\n",
                     tableMark, escapedHtml(title), pageStyle, escapedHtml(title));
     page += fmt::format("<p>{}. Size of the recipe: {}. Session: <code>{}</code></p>\n", escapedHtml(run.paper->source),
