@@ -47,11 +47,7 @@ FigureSeries denseLevel(double value) {
     level.label = "dense";
     level.style = SeriesStyle::level;
     level.colour = 3; // red, as in the paper
-    level.positions = {0};
     level.values = {value};
-    level.errors = {0};
-    level.lows = level.highs = {notMeasured};
-    level.marks = {PointMark::none};
     level.names = {"dense"};
     return level;
 }

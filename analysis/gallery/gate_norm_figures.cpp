@@ -109,10 +109,6 @@ Figure curvePanel(const PointSource& source, const PointColumn& quality, bool is
         level.label = "dense";
         level.style = SeriesStyle::level;
         level.values = {dense.value};
-        level.errors = {0};
-        level.positions = {0};
-        level.lows = level.highs = {notMeasured};
-        level.marks = {PointMark::none};
         level.names = {"dense"};
         figure.series.push_back(std::move(level));
     }
