@@ -54,6 +54,11 @@ private slots:
                                Case{"a.pdf", "%PDF-1.4", FileKind::pdf},
                                Case{"a.csv", csv, FileKind::csv},
                                Case{"a.json", figure, FileKind::figureJson},
+                               Case{"a.json", R"({"kind": "table", "title": "a", "rows": []})", FileKind::figureJson},
+                               Case{"t.md", "<!-- Table, written by Secateur: a, b -->\n\n| a |\n", FileKind::markdown},
+                               Case{"t.tex", "% Table, written by Secateur: a\n% Needs, b\n", FileKind::latex},
+                               Case{"t.html", "<!DOCTYPE html>\n<!-- Table, written by Secateur -->\n", FileKind::html},
+                               Case{"a.caption.txt", "Heads, by layer.\n\nDrawn by Secateur: a\n", FileKind::caption},
                                Case{"a.gguf", "GGUF...", FileKind::gguf},
                                Case{"a.md", card, FileKind::exportCard}};
         for (const Case& old : cases)
@@ -91,6 +96,9 @@ private slots:
 
     void otherFilesNeedForce() {
         QCOMPARE(treated("thesis.tex", "\\documentclass{article}", FileKind::mask), "forced");
+        QCOMPARE(treated("thesis.tex", "\\documentclass{article}", FileKind::latex), "forced");
+        QCOMPARE(treated("README.md", "# Title\n", FileKind::markdown), "forced");
+        QCOMPARE(treated("two.csv", "a,\"two\nlines\"\r\n1,2\r\n", FileKind::csv), "replaced");
         QCOMPARE(treated("notes.json", R"({"a": 1})", FileKind::mask), "forced");
         QCOMPARE(treated("rows.csv", R"({"text": "a, b"})", FileKind::csv), "forced");
         QCOMPARE(treated("picture.png", "not yet a picture", FileKind::png), "forced");
@@ -100,6 +108,8 @@ private slots:
     void figuresAreWrittenByTheirExtension() {
         QVERIFY(figureFileKind("png") == FileKind::png);
         QVERIFY(figureFileKind("json") == FileKind::figureJson);
+        QVERIFY(figureFileKind("md") == FileKind::markdown && figureFileKind("tex") == FileKind::latex);
+        QVERIFY(figureFileKind("html") == FileKind::html);
         QVERIFY_EXCEPTION_THROWN(figureFileKind("gif"), Error);
         QVERIFY_EXCEPTION_THROWN(figureFileKind(""), Error);
     }

@@ -107,8 +107,8 @@ private slots:
     void everyVerbExplainsItselfWithAnExample() {
         const Outcome program = run({"--help"});
         QCOMPARE(program.status, 0);
-        for (const char* verb :
-             {"inspect", "measure", "prune", "compensate", "evaluate", "mask", "session", "generate", "export", "plot", "list"}) {
+        for (const char* verb : {"inspect", "measure", "prune", "compensate", "evaluate", "mask", "session", "generate",
+                                 "export", "plot", "list"}) {
             QVERIFY2(program.out.contains(verb), verb);
             const Outcome help = run({verb, "--help"});
             QCOMPARE(help.status, 0);
@@ -458,6 +458,24 @@ private slots:
             QVERIFY(!QFile::exists(out));
 #endif
         }
+        for (const QString kind : {"md", "tex", "html"}) { // a picture is no table
+            const QString out = scratch.path("h." + kind);
+            const Outcome refused = run({"plot", scratch.path("s.h5"), "--figure", "heads", "--out", out});
+            QCOMPARE(refused.status, 2);
+            QVERIFY2(refused.error.contains("the figure heads is a picture; ." + kind + " is for tables"),
+                     qPrintable(refused.error));
+            QVERIFY(!QFile::exists(out));
+        }
+        const QStringList captioned{"plot",  scratch.path("s.h5"), "--figure", "heads", "--caption",
+                                    "--out", scratch.path("c.csv")};
+        QCOMPARE(run(captioned).status, 0);
+        const QByteArray caption = contents(scratch.path("c.caption.txt"));
+        QVERIFY(caption.contains("gate-norm") && caption.contains("\n\nDrawn by Secateur: secateur-cli plot "));
+        QCOMPARE(run(captioned).status, 0); // replaces both files
+        QFile own(scratch.path("c.caption.txt"));
+        QVERIFY(own.open(QIODevice::WriteOnly) && own.write("a text of somebody") > 0);
+        own.close();
+        QCOMPARE(run(captioned).status, 1);
     }
 
     void attentionIsDrawnOfAPrompt() {

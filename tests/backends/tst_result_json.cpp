@@ -162,6 +162,42 @@ private slots:
                  R"({"label":"b","axis":"right","values":[2.0],"standard_error":[0.5]}])");
     }
 
+    void gridsAndTablesAreFigures() {
+        Figure boxes;
+        boxes.kind = FigureKind::curves;
+        boxes.x.ticks = {{12, "12"}};
+        FigureSeries series;
+        series.style = SeriesStyle::boxes;
+        series.positions = {12};
+        series.values = {2};
+        series.boxes = {{1, 1.5, 2, 2.5, 3, {9}}};
+        boxes.series = {series};
+        Figure grid;
+        grid.kind = FigureKind::grid;
+        grid.gridColumns = 2;
+        grid.parts = {boxes};
+        const Json part = Json::parse(figureJson(grid)).at("parts").at(0);
+        QCOMPARE(part["series"][0]["boxes"].dump(),
+                 R"([{"lower_whisker":1.0,"first_quartile":1.5,"median":2.0,"third_quartile":2.5,)"
+                 R"("upper_whisker":3.0,"outliers":[9.0]}])");
+        QCOMPARE(part["series"][0]["style"].get<std::string>(), "boxes");
+        QCOMPARE(part["x"]["ticks"].dump(), R"([{"position":12.0,"name":"12"}])");
+        Figure table;
+        table.kind = FigureKind::table;
+        table.table.columns = {{.title = "Method", .isText = true}, {.title = "4", .group = "Removed"}};
+        TableCell best;
+        best.value = 1.0 / 3;
+        best.error = 0.5;
+        best.isBest = true;
+        table.table.rows = {{{{.text = "gate_norm"}, best}}, {{{.text = "paper"}, {.value = missing}}, true, true}};
+        const Json document = Json::parse(figureJson(table));
+        QCOMPARE(document["columns"].dump(),
+                 R"([{"title":"Method","is_text":true},{"title":"4","group":"Removed","decimals":2}])");
+        QCOMPARE(document["rows"][0]["cells"].dump(),
+                 R"(["gate_norm",{"value":0.3333333333333333,"standard_error":0.5,"best":true}])");
+        QCOMPARE(document["rows"][1].dump(), R"({"cells":["paper",null],"published":true,"starts_group":true})");
+    }
+
     void timesHaveTheFieldsOfTheContract() {
         const ModelCard card = raggedModel();
         Evaluation evaluation{{"cut.json", "sha256:cut"}, "float32", "cpu", {}, 1, 0, {}};

@@ -75,6 +75,7 @@ private:
             m_device.texts.push_back({item.text(), m_transform.mapRect(ink)});
         }
         void drawPath(const QPainterPath&) override {}
+        using QPaintEngine::drawPolygon;
         void drawPolygon(const QPointF*, int, PolygonDrawMode) override {}
         void drawPixmap(const QRectF&, const QPixmap&, const QRectF&) override {}
         void drawImage(const QRectF&, const QImage&, const QRectF&, Qt::ImageConversionFlags) override {}

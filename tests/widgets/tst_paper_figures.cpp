@@ -193,7 +193,8 @@ Figure table() {
             cell.isBest = row == 4;
         }
     }
-    figure.table.notes = {"Tasks without a file: RTE. Command: secateur-cli evaluate MODEL --task rte.jsonl --out s.h5."};
+    figure.table.notes = {
+        "Tasks without a file: RTE. Command: secateur-cli evaluate MODEL --task rte.jsonl --out s.h5."};
     return figure;
 }
 
@@ -287,7 +288,8 @@ private slots:
         const QSize size = pictureSize(figure, form);
         const std::vector<test::DrawnText> texts = textsOf(figure, form);
         if (!qEnvironmentVariableIsEmpty("SECATEUR_SCREENSHOTS"))
-            QVERIFY(figureImage(figure, form).save(path(QString("%1_%2.png").arg(kinds()[static_cast<std::size_t>(kind)].name).arg(width))));
+            QVERIFY(figureImage(figure, form)
+                        .save(path(QString("%1_%2.png").arg(kinds()[static_cast<std::size_t>(kind)].name).arg(width))));
         QVERIFY(texts.size() > 4);
         QCOMPARE(test::misplacedText(texts, size), QString());
     }
@@ -343,7 +345,7 @@ private slots:
             QVERIFY(file.open(QIODevice::ReadOnly));
             const QByteArray pdf = file.readAll();
             QVERIFY(pdf.count("/FontFile") >= 1);
-            QCOMPARE(pdf.count("/FontDescriptor "), pdf.count("/FontFile") + pdf.count("/Type /FontDescriptor"));
+            QCOMPARE(pdf.count("/Type /FontDescriptor"), pdf.count("/FontFile"));
         }
     }
 
@@ -367,7 +369,8 @@ private slots:
                     const auto seen = [&](const QColor& colour) {
                         const double red = linear(colour.red());
                         const double green = linear(colour.green());
-                        const double mixture = isDeutan ? 0.29275 * red + 0.70725 * green : 0.10889 * red + 0.89111 * green;
+                        const double mixture =
+                            isDeutan ? 0.29275 * red + 0.70725 * green : 0.10889 * red + 0.89111 * green;
                         const double blue = isDeutan ? -0.02234 * red + 0.02234 * green + linear(colour.blue())
                                                      : 0.00447 * red - 0.00447 * green + linear(colour.blue());
                         return std::pair(std::pow(mixture, 1 / 2.2), std::pow(std::max(blue, 0.0), 1 / 2.2));
@@ -388,7 +391,7 @@ private slots:
         // A box at the edge of the axes is as wide as the others.
         const ShownFigure widget(figure);
         const QCPAxis& x = *widget.shown().axisRect()->axis(QCPAxis::atBottom);
-        QVERIFY(x.range().lower <= -3.3 && x.range().upper >= 51.3); // 0.55 of a distance of 12 around 0 and 48
+        QVERIFY(x.range().lower < -3.29 && x.range().upper > 51.29); // 0.55 of a distance of 12 around 0 and 48
     }
 
     void outlinedCellsHaveAFrame() {
@@ -403,8 +406,12 @@ private slots:
     void ticksAreWhereTheyShouldBe() {
         Figure figure = sheet();
         const ShownFigure widget(figure);
-        const QCPAxis& x = *widget.shown().axisRects().back()->axis(QCPAxis::atBottom);
-        QCOMPARE(x.tickVectorLabels().isEmpty(), false);
+        const QList<QCPAxisRect*> rects = widget.shown().axisRects();
+        const auto map =
+            std::ranges::find_if(rects, [](QCPAxisRect* rect) { return rect->axisCount(QCPAxis::atBottom) > 0; });
+        QVERIFY(map != rects.end());
+        const QCPAxis& x = *(*map)->axis(QCPAxis::atBottom);
+        QVERIFY(x.tickVectorLabels().size() > 2);
         for (qsizetype i = 0; i < x.tickVector().size(); ++i)
             QCOMPARE(x.tickVectorLabels()[i], QString("H%1").arg(std::lround((x.tickVector()[i] - 3.5) / 8)));
     }
@@ -438,14 +445,15 @@ private slots:
             const auto times = [&](const QString& text) {
                 return std::ranges::count(layout.texts, text, &TableText::text);
             };
-            QVERIFY(times("Method") == (width >= 2050 ? 1 : times("Method")) && times("Method") >= 1);
+            QVERIFY(width == 3000 ? times("Method") == 1 : width == 700 ? times("Method") > 1 : times("Method") >= 1);
             QCOMPARE(times("134,515,008"), 9);
-            QCOMPARE(std::ranges::count_if(layout.texts, [](const TableText& text) { return text.isGrey; }) > 0, true);
+            QVERIFY(std::ranges::any_of(layout.texts, &TableText::isGrey));
             for (const TableText& text : layout.texts) {
                 QVERIFY(text.box.right() < width && text.box.bottom() <= layout.size.height());
                 QFont font = theme.font;
                 font.setBold(text.isBold);
-                QVERIFY2(QFontMetrics(font).horizontalAdvance(text.text) <= text.box.width() + 2, qPrintable(text.text));
+                QVERIFY2(QFontMetrics(font).horizontalAdvance(text.text) <= text.box.width() + 2,
+                         qPrintable(text.text));
             }
         }
         QVERIFY(figureHeightCm(figure, 8.4) > figureHeightCm(figure, 17.4));
