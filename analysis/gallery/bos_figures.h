@@ -12,9 +12,10 @@ namespace secateur {
 
 inline constexpr OptionInfo bosColours{"colours", "text", "viridis", "viridis, cividis or magma"};
 inline constexpr OptionInfo bosScale{"scale", "text", "linear", "linear, log or auto, as for the figure heads"};
-inline constexpr OptionInfo bosOf{"of", "text", "auto",
-                                  "what is measured without each head: accuracy, loss, or auto, which is accuracy if the "
-                                  "session has it"};
+inline constexpr OptionInfo bosOf{
+    "of", "text", "auto",
+    "what is measured without each head: accuracy, loss, or auto, which is accuracy if the "
+    "session has it"};
 
 inline constexpr std::array bosMapOptions{
     bosColours, OptionInfo{"head", "text", "auto", "LAYER.HEAD; auto is the head with the highest sink score"},
@@ -29,13 +30,17 @@ inline constexpr std::array bosSheetOptions{
     bosColours, bosScale, OptionInfo{"side", "integer", "48", "maximum number of cells along an edge of each map"}};
 inline constexpr std::array bosAblationOptions{bosOf};
 inline constexpr std::array bosRatioOptions{paperSetOption};
-inline constexpr std::array bosTableOptions{publishedOption};
+inline constexpr std::array bosTableOptions{
+    publishedOption,
+    OptionInfo{"ratio", "text", "auto",
+               "pruning ratios in per cent, separated by '/'; auto is the paper's for its models, and otherwise 12.5"}};
 
 // @throws UsageError
 void checkBosMap(const FigureOptions& options);
 void checkBosPatterns(const FigureOptions& options);
 void checkBosSheet(const FigureOptions& options);
 void checkBosAblation(const FigureOptions& options);
+void checkBosTable(const FigureOptions& options);
 
 /// Figure 1: the attention map of one head over the prompt.
 Figure drawBosMap(const PromptInputs& inputs, const FigureOptions& options);
@@ -57,6 +62,8 @@ Figure drawBosVariation(const Session& session, const FigureOptions& options);
 
 /// Figure 7: accuracy on MMLU and perplexity against the ratio of cut heads.
 Figure drawBosRatios(const Session& session, const FigureOptions& options);
+/// The ratio of the paper's tables, in per cent.
+double bosRatioOf(const ModelCard& model);
 /// Table 1: strategies of heads. Table 2: strategies of blocks.
 Figure drawBosHeadTable(const Session& session, const FigureOptions& options);
 Figure drawBosBlockTable(const Session& session, const FigureOptions& options);

@@ -49,8 +49,8 @@ const MetricResult& sinkScores(const Session& session) {
 
 /// The sink scores over several prefix lengths. @throws Error if the session has none
 const MetricResult& sinksOverLengths(const Session& session) {
-    const MetricResult* found = latestResult(
-        session, "sink_head", [](const MetricResult& result) { return result.overLengths.size() > 1; });
+    const MetricResult* found =
+        latestResult(session, "sink_head", [](const MetricResult& result) { return result.overLengths.size() > 1; });
     if (!found)
         throw lacking(session, "result sink_head with several lengths", bosPaper, "measure");
     return *found;
@@ -298,10 +298,10 @@ Figure drawBosAblation(const Session& session, const FigureOptions& options) {
     dense.names = {"dense"};
     const std::size_t heads = points.values.size();
     figure.series = {std::move(points), std::move(dense)};
-    figure.caption = figureCaption(session.model, fmt::format("{} against the BOS sink score, {}", quality.label,
-                                                              counted(heads, "head"))) +
-                     fmt::format(" Sink scores on {}; ablation on {}.", dataText(sinks), quality.data) +
-                     errorText(quality.errors);
+    figure.caption =
+        figureCaption(session.model,
+                      fmt::format("{} against the BOS sink score, {}", quality.label, counted(heads, "head"))) +
+        fmt::format(" Sink scores on {}; ablation on {}.", dataText(sinks), quality.data) + errorText(quality.errors);
     return figure;
 }
 
@@ -353,8 +353,8 @@ Figure drawBosLengths(const Session& session, const FigureOptions& /*options*/) 
 
 Figure drawBosVariation(const Session& session, const FigureOptions& /*options*/) {
     const MetricResult& sinks = sinksOverLengths(session);
-    const MetricResult* measured =
-        latestResult(session, "sink_cv", [](const MetricResult& result) { return result.request.option("key") == "0"; });
+    const MetricResult* measured = latestResult(
+        session, "sink_cv", [](const MetricResult& result) { return result.request.option("key") == "0"; });
     const Matrix means = meansOverLengths(sinks);
     const Matrix variation = measured ? measured->values : variationOverLengths(sinks, means);
     Figure figure = bosFigure(session, FigureKind::scatter);
@@ -376,12 +376,13 @@ Figure drawBosVariation(const Session& session, const FigureOptions& /*options*/
             points.names.push_back(headName(static_cast<int>(layer), static_cast<int>(head)));
         }
     const std::string over = measured ? "over sequences and prefix lengths" : "over prefix lengths";
-    figure.caption = figureCaption(session.model, fmt::format("mean and coefficient of variation of the BOS sink score, "
-                                                              "{}",
-                                                              counted(points.values.size(), "head"))) +
-                     fmt::format(" Means over the lengths {} to {} on {}; variation {}, with the standard deviation of "
-                                 "the population.",
-                                 sinks.lengths.front(), sinks.lengths.back(), dataText(sinks), over);
+    figure.caption =
+        figureCaption(session.model, fmt::format("mean and coefficient of variation of the BOS sink score, "
+                                                 "{}",
+                                                 counted(points.values.size(), "head"))) +
+        fmt::format(" Means over the lengths {} to {} on {}; variation {}, with the standard deviation of "
+                    "the population.",
+                    sinks.lengths.front(), sinks.lengths.back(), dataText(sinks), over);
     return figure;
 }
 

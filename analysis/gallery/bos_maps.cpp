@@ -210,9 +210,9 @@ void checkBosSheet(const FigureOptions& options) {
 
 Figure drawBosMap(const PromptInputs& inputs, const FigureOptions& options) {
     const std::vector<HeadId> named = namedHeads("head", options.at("head"));
-    const HeadId head = !named.empty()                          ? named.front()
+    const HeadId head = !named.empty()                         ? named.front()
                         : isGemmaOfPaper(inputs.model->card()) ? HeadId{26, 0}
-                                                                : strongestSink(inputs, inputs.progress.part(0, 0.4));
+                                                               : strongestSink(inputs, inputs.progress.part(0, 0.4));
     checkHead(inputs.model->spec(), head);
     const AttentionReader reader = readerOf(inputs, 1, inputs.progress.part(0.4, 0.9));
     return mapOf(inputs, reader, head, mapScale(options), inputs.progress.part(0.9, 1));

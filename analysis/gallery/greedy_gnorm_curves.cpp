@@ -125,7 +125,8 @@ Figure drawGreedyGradients(const TextInputs& inputs, const FigureOptions& option
                            inputs.progress.part(static_cast<double>(i) / share, static_cast<double>(i + 1) / share));
         tokens = change.tokens;
         names.push_back(headName(cuts[i].layer, cuts[i].head));
-        Figure map = gradientChangeFigure(inputs.model.card(), change, layer, names.back(), {"vik", ScaleKind::linear, 1});
+        Figure map =
+            gradientChangeFigure(inputs.model.card(), change, layer, names.back(), {"vik", ScaleKind::linear, 1});
         map.title = names.back() + " cut";
         const std::vector<int> tied = before.tiedTo(layer);
         if (std::ranges::find(tied, cuts[i].layer) != tied.end())
@@ -163,10 +164,8 @@ Figure drawGreedyBoxes(const Session& session, const FigureOptions& options) {
     const double heads = quality.scale.dense.heads.all;
     const PaperPosition share = [heads](const CurvePoint& point) { return 100 * headsRemoved(point) / heads; };
     Figure figure = greedyFigure(session, quality, "heads pruned (%)");
-    figure.series.push_back(
-        paperBoxes(curveOfPaper(curves, randomPoints.strategy), randomPoints, share, quality));
-    figure.series.push_back(
-        paperSeries(curveOfPaper(curves, greedyPoints.strategy), greedyPoints, share, quality));
+    figure.series.push_back(paperBoxes(curveOfPaper(curves, randomPoints.strategy), randomPoints, share, quality));
+    figure.series.push_back(paperSeries(curveOfPaper(curves, greedyPoints.strategy), greedyPoints, share, quality));
     beginDense(figure.series.back(), quality);
     finishCurves(figure, session, curves, greedyAndRandom, quality);
     std::erase_if(figure.series, [](const FigureSeries& series) { return series.values.empty(); });

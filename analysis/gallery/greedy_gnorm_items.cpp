@@ -31,13 +31,15 @@ constexpr std::array<std::string_view, 4> moduleSummaries{
     "parameters of the modules before and after gnorm_greedy, beside the paper's XLM-RoBERTa"};
 
 /// The tables 2 to 5 differ in the published numbers only.
-template <std::size_t index> Figure drawModuleItem(const Session& session, const FigureOptions& options) {
+template <std::size_t index>
+Figure drawModuleItem(const Session& session, const FigureOptions& options) {
     return drawGreedyModules(session, options, moduleItems[index]);
 }
 
-template <std::size_t index> constexpr FigureInfo moduleItem() {
-    return {moduleItems[index],  moduleSummaries[index],   greedyTableOptions, FromSession{drawModuleItem<index>},
-            checkGreedyStop, &greedyTables[index + 1]};
+template <std::size_t index>
+constexpr FigureInfo moduleItem() {
+    return {moduleItems[index], moduleSummaries[index],  greedyTableOptions, FromSession{drawModuleItem<index>},
+            checkGreedyStop,    &greedyTables[index + 1]};
 }
 
 constexpr std::array greedyFigures{
@@ -84,11 +86,9 @@ std::vector<RecipeStep> greedyGnormSteps(const RecipeChoice& choice, const Sessi
     const std::vector<StepTask> tasks = isClassifier ? std::vector{StepTask{labelledTest}} : std::vector<StepTask>();
     const int limit = choice.size == SweepSize::quick ? 100 : 0;
     std::vector<RecipeStep> steps{
-        measureStep(choice, session,
-                    {.id = "measure",
-                     .summary = "Attention entropy",
-                     .metrics = "attention_entropy",
-                     .text = calibration}),
+        measureStep(
+            choice, session,
+            {.id = "measure", .summary = "Attention entropy", .metrics = "attention_entropy", .text = calibration}),
         sweepStep(choice, session,
                   {.id = "sweep",
                    .summary = "Heads cut by gradient norm and by attention entropy from both ends, and at random",

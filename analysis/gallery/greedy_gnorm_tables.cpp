@@ -105,11 +105,12 @@ TableRow moduleRow(const ModuleSize& module, const ModuleSize& whole) {
 
 /// The paper's name of a module. Its encoder without classifier has the name of the architecture.
 std::string_view publishedModule(const std::vector<PublishedValue>& values, const ModuleSize& module) {
-    static const std::set<std::string_view> others{"Model",      "Embeddings", "Encoder", "Pooler", "Classifier",
-                                                   "Weight",     "Bias",       "Dense",   "Out_proj", "Accuracy"};
+    static const std::set<std::string_view> others{"Model",  "Embeddings", "Encoder", "Pooler",   "Classifier",
+                                                   "Weight", "Bias",       "Dense",   "Out_proj", "Accuracy"};
     if (module.name != baseModule)
         return module.name;
-    const auto base = std::ranges::find_if(values, [](const PublishedValue& value) { return !others.contains(value.row); });
+    const auto base =
+        std::ranges::find_if(values, [](const PublishedValue& value) { return !others.contains(value.row); });
     return base == values.end() ? module.name : base->row;
 }
 
@@ -195,13 +196,13 @@ Figure drawGreedySizes(const Session& session, const FigureOptions& options) {
                      {.title = "after", .group = "Size (MB)"},
                      {.title = "reduction (%)", .group = "Size (MB)"}};
     const double reduction = reductionOf(quality.before, quality.after);
-    table.rows.push_back({.cells = {textCell(session.model.name),
-                                    textCell(fmt::format("{} of {}", stopped.cut, stopped.heads)),
-                                    numberCell(quality.before), numberCell(quality.after),
-                                    numberCell(quality.isAccuracy ? reduction : -reduction),
-                                    numberCell(megabytesOf(parameters.all)), numberCell(megabytesOf(parameters.left)),
-                                    numberCell(reductionOf(static_cast<double>(parameters.all),
-                                                           static_cast<double>(parameters.left)))}});
+    table.rows.push_back(
+        {.cells = {
+             textCell(session.model.name), textCell(fmt::format("{} of {}", stopped.cut, stopped.heads)),
+             numberCell(quality.before), numberCell(quality.after),
+             numberCell(quality.isAccuracy ? reduction : -reduction), numberCell(megabytesOf(parameters.all)),
+             numberCell(megabytesOf(parameters.left)),
+             numberCell(reductionOf(static_cast<double>(parameters.all), static_cast<double>(parameters.left)))}});
     const std::vector<PublishedValue> values =
         publishedFor("greedy_gnorm_table1", session.model, options.at("published"));
     if (!values.empty()) {
@@ -239,9 +240,9 @@ Figure drawGreedyModules(const Session& session, const FigureOptions& options, s
                           "float32.");
     if (modules.back().name == lmHeadModule && session.model.spec.tiedEmbeddings)
         table.notes.push_back("The LM head has the weights of the embeddings, which count once.");
-    figure.caption = figureCaption(session.model, "Parameters of the modules before and after pruning; " +
-                                                      stopText(stopped)) +
-                     quality.conditions;
+    figure.caption =
+        figureCaption(session.model, "Parameters of the modules before and after pruning; " + stopText(stopped)) +
+        quality.conditions;
     return figure;
 }
 

@@ -89,9 +89,8 @@ public:
         , m_spec(session.model.spec) {
         m_found.heads = allHeadsOf(m_spec);
         m_found.mask = PruningMask(m_spec);
-        const bool hasCurve = std::ranges::any_of(session.curves, [](const Curves& curves) {
-            return curveOfPaper(curves, greedyLine.front().strategy);
-        });
+        const bool hasCurve = std::ranges::any_of(
+            session.curves, [](const Curves& curves) { return curveOfPaper(curves, greedyLine.front().strategy); });
         if (!hasCurve)
             return;
         m_found.curves = &curvesOfPaper(session, greedyLine, options, greedySweep);
@@ -160,8 +159,7 @@ private:
         const std::size_t knee = kneeOf(cuts, worse);
         m_found.rule = fmt::format("knee of {} on the calibration text", history.measure);
         m_found.cut = knee == 0 ? 0 : static_cast<int>(cuts[knee - 1]);
-        m_found.mask =
-            withFirst(m_spec, orderOf(*longest->record.provenance), static_cast<std::size_t>(m_found.cut));
+        m_found.mask = withFirst(m_spec, orderOf(*longest->record.provenance), static_cast<std::size_t>(m_found.cut));
         return std::move(m_found);
     }
 

@@ -13,8 +13,8 @@ namespace secateur {
 /// The mask at which Greedy-Gnorm stops.
 struct GreedyStopped {
     PruningMask mask;
-    int cut = 0;   ///< number of cut heads; heads of layers that share their weights count once
-    int heads = 0; ///< number of all heads, counted in the same way
+    int cut = 0;                       ///< number of cut heads; heads of layers that share their weights count once
+    int heads = 0;                     ///< number of all heads, counted in the same way
     std::string rule;                  ///< "knee of the loss (nats per token)", "as in the paper": for captions
     const CurvePoint* point = nullptr; ///< the point of the curves with this mask; null if there is none
     const Curves* curves = nullptr;    ///< the set of the point; null if the session has no curves of gnorm_greedy

@@ -28,10 +28,10 @@ std::int64_t elementsOfModel(const ModelSpec& spec, std::span<const WeightName> 
     return elements;
 }
 
-constexpr std::array embeddingWeights{WeightName::embedding,         WeightName::positionEmbedding,
-                                      WeightName::typeEmbedding,     WeightName::embeddingNorm,
-                                      WeightName::embeddingNormBias, WeightName::embeddingProjection,
-                                      WeightName::embeddingProjectionBias};
+constexpr std::array embeddingWeights{WeightName::embedding, WeightName::positionEmbedding, WeightName::typeEmbedding,
+                                      WeightName::embeddingNorm, WeightName::embeddingNormBias};
+/// ALBERT's projection from the embeddings to the layers belongs to its encoder.
+constexpr std::array projectionWeights{WeightName::embeddingProjection, WeightName::embeddingProjectionBias};
 constexpr std::array finalNormWeights{WeightName::finalNorm, WeightName::finalNormBias};
 constexpr std::array denseWeights{WeightName::classifierDense, WeightName::classifierDenseBias};
 
@@ -75,7 +75,8 @@ ModuleSize unchanged(std::string_view name, std::int64_t elements) {
     return {name, elements, elements};
 }
 
-std::vector<ModuleSize> encoderModules(const ModelCard& model, const Price& price, std::int64_t layers) {
+std::vector<ModuleSize> encoderModules(const ModelCard& model, const Price& price, std::int64_t layerWeights) {
+    const std::int64_t layers = layerWeights + elementsOfModel(model.spec, projectionWeights);
     const std::int64_t embeddings = elementsOfModel(model.spec, embeddingWeights);
     const std::int64_t all = price.parameters.all;
     const std::int64_t saved = price.parameters.saved();

@@ -246,9 +246,9 @@ std::string gapsOfPaper(const Session& session, const Figure& figure, std::span<
         if (drawn == figure.series.end() || drawn->values.empty())
             missing.emplace_back(line.strategy);
     }
-    return missing.empty() ? std::string()
-                           : fmt::format("no points of {}: {}", join(missing, ", "),
-                                         recipeCommand(session, step.paper, step.step));
+    return missing.empty()
+               ? std::string()
+               : fmt::format("no points of {}: {}", join(missing, ", "), recipeCommand(session, step.paper, step.step));
 }
 
 } // namespace secateur

@@ -31,8 +31,8 @@ inline constexpr OptionInfo paperSetOption{
 inline constexpr OptionInfo paperTaskOption{
     "task", "text", "", "task whose accuracy is shown, NAME or NAME/METRIC; empty = the first task of a classifier"};
 
-/// The curve of a strategy, by its result id. An id without options stands for any options but reversed=true; of several
-/// curves, the one with most points. Null if there is none.
+/// The curve of a strategy, by its result id. An id without options stands for any options but reversed=true; of
+/// several curves, the one with most points. Null if there is none.
 const Curve* curveOfPaper(const Curves& curves, std::string_view strategy);
 
 /// The step of a paper's recipe that measures what a figure shows.
