@@ -32,12 +32,8 @@ constexpr std::array rows{
 
 const PaperRow& rowOf(std::string_view id) {
     const auto* found = std::ranges::find(rows, id, [](const PaperRow& row) { return row.paper.id; });
-    if (found == rows.end()) {
-        std::vector<std::string> ids;
-        for (const Paper& one : allPapers())
-            ids.emplace_back(one.id);
-        refuseUnknown("paper", id, ids);
-    }
+    if (found == rows.end())
+        refuseUnknown("paper", id, idsOf(allPapers()));
     return *found;
 }
 
@@ -55,6 +51,15 @@ std::span<const Paper> allPapers() {
 
 const Paper& paper(std::string_view id) {
     return rowOf(id).paper;
+}
+
+std::span<const std::string_view> recipeFiles() {
+    static constexpr std::array<std::string_view, 14> names{
+        "wiki.test.raw",     "wiki.train.raw",   "boolq.jsonl",    "rte.jsonl",
+        "hellaswag.jsonl",   "winogrande.jsonl", "arc_easy.jsonl", "arc_challenge.jsonl",
+        "openbook_qa.jsonl", "piqa.jsonl",       "mmlu",           "alpaca.json",
+        "holdout.jsonl",     "test.jsonl"}; // of a classifier: to calibrate on, and to score
+    return names;
 }
 
 std::vector<const FigureInfo*> itemsOf(const Paper& paper) {
