@@ -209,13 +209,17 @@ Figure drawBosRatios(const Session& session, const FigureOptions& options) {
 }
 
 Figure drawBosHeadTable(const Session& session, const FigureOptions& options) {
-    PointTable table{.item = "bos_table1", .what = "Perplexity and accuracies with pruned heads"};
+    PointTable table;
+    table.item = "bos_table1";
+    table.what = "Perplexity and accuracies with pruned heads";
     table.tail = {{.title = "Heads pruned", .decimals = 0}};
     return bosTable(session, options, std::move(table), bosHeadRows, &RemovedUnits::heads);
 }
 
 Figure drawBosBlockTable(const Session& session, const FigureOptions& options) {
-    PointTable table{.item = "bos_table2", .what = "Perplexity and accuracies with pruned blocks"};
+    PointTable table;
+    table.item = "bos_table2";
+    table.what = "Perplexity and accuracies with pruned blocks";
     table.tail = {{.title = "Blocks pruned", .decimals = 0}};
     return bosTable(session, options, std::move(table), bosBlockRows, &RemovedUnits::blocks);
 }
