@@ -21,12 +21,14 @@ namespace {
 
 constexpr std::string_view bosPaper = "bos";
 
-/// The latest result of a metric that a condition allows; a whole one, if there is any. Null if there is none.
+/// The latest result of a metric on the dense model that a condition allows; a whole one, if there is any. Null if
+/// there is none.
 template <typename Condition>
 const MetricResult* latestResult(const Session& session, std::string_view metric, Condition isWanted) {
     const MetricResult* found = nullptr;
     for (const MetricResult& result : session.results)
-        if (result.request.info->id == metric && isWanted(result) && (!found || result.isWhole || !found->isWhole))
+        if (result.request.info->id == metric && result.measurement.maskDigest == "dense" && isWanted(result) &&
+            (!found || result.isWhole || !found->isWhole))
             found = &result;
     return found;
 }
@@ -49,8 +51,9 @@ const MetricResult& sinkScores(const Session& session) {
 
 /// The sink scores over several prefix lengths. @throws Error if the session has none
 const MetricResult& sinksOverLengths(const Session& session) {
-    const MetricResult* found =
-        latestResult(session, "sink_head", [](const MetricResult& result) { return result.overLengths.size() > 1; });
+    const MetricResult* found = latestResult(session, "sink_head", [](const MetricResult& result) {
+        return result.overLengths.size() > 1 && result.request.option("key") == "0";
+    });
     if (!found)
         throw lacking(session, "result sink_head with several lengths", bosPaper, "measure");
     return *found;

@@ -179,6 +179,16 @@ std::vector<AxisTick> sheetTicks(int units, int side) {
     return ticks;
 }
 
+/// Names of the rows or columns of a sheet, for files of its numbers: "L2 query 7". Gaps have no name.
+std::vector<std::string> sheetNames(char unit, const char* what, int units, int side) {
+    std::vector<std::string> names;
+    for (int cell = 0; cell < units * (side + 1) - 1; ++cell)
+        names.push_back(cell % (side + 1) < side
+                            ? fmt::format("{}{} {} {}", unit, cell / (side + 1), what, cell % (side + 1))
+                            : std::string());
+    return names;
+}
+
 /// Copies a small map to its place in the sheet. Keys that a query does not see stay empty.
 void placeMap(Matrix& sheet, const AttentionThumbnail& map) {
     const auto corner = [&](int unit) { return static_cast<std::size_t>(unit * (map.side + 1)); };
@@ -270,6 +280,8 @@ Figure drawBosSheet(const PromptInputs& inputs, const FigureOptions& options) {
     figure.title = inputs.model->card().name;
     figure.x.label = "head";
     figure.y.label = "layer";
+    figure.x.names = sheetNames('H', "key", spec.maxHeads(), side);
+    figure.y.names = sheetNames('L', "query", spec.layerCount(), side);
     figure.x.ticks = sheetTicks(spec.maxHeads(), side);
     figure.y.ticks = sheetTicks(spec.layerCount(), side);
     const ColourScale scale = mapScale(options);
