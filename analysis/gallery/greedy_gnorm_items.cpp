@@ -60,7 +60,7 @@ constexpr std::array greedyFigures{
 };
 
 /// Usual names of the files of a classifier: sentences to calibrate on, and labelled ones to score.
-constexpr std::string_view holdOut = "holdout.jsonl";
+constexpr std::string_view holdOut = "holdout.txt";
 constexpr std::string_view labelledTest = "test.jsonl";
 
 StepText calibrationOf(const RecipeChoice& choice, const Session& session) {
@@ -74,6 +74,26 @@ std::string greedyOfSweep(const RecipeChoice& choice, const ModelSpec& spec) {
     return presetSeries(preset(greedyPaper), choice.size, spec).front().strategy.resultId();
 }
 
+/// A sweep, of a classifier with its accuracy. A classifier has no losses on a text, so that they are not waited for.
+RecipeStep greedySweepStep(const RecipeChoice& choice, const Session& session, SweepChoice step) {
+    step.calibration = calibrationOf(choice, session);
+    if (session.model.spec.classes == 0)
+        return sweepStep(choice, session, step);
+    step.tasks = {StepTask{labelledTest}};
+    step.limit = choice.size == SweepSize::quick ? 100 : 0;
+    RecipeStep made = sweepStep(choice, session, step);
+    NeededPoints needed;
+    needed.series = step.preset.empty() ? seriesOf(step.strategies, step.budgets, step.repetitions)
+                                        : presetSeries(preset(step.preset), choice.size, session.model.spec);
+    needed.limit = step.limit;
+    if (const std::string path = fileOf(choice, labelledTest); path.empty())
+        made.reason = "needs the labelled texts test.jsonl: --data DIR";
+    else
+        needed.tasks.push_back(path);
+    made.isDone = made.reason.empty() && holdsPoints(session, needed);
+    return made;
+}
+
 } // namespace
 
 std::span<const FigureInfo> greedyGnormFigures() {
@@ -81,30 +101,22 @@ std::span<const FigureInfo> greedyGnormFigures() {
 }
 
 std::vector<RecipeStep> greedyGnormSteps(const RecipeChoice& choice, const Session& session) {
-    const StepText calibration = calibrationOf(choice, session);
-    const bool isClassifier = session.model.spec.classes > 0;
-    const std::vector<StepTask> tasks = isClassifier ? std::vector{StepTask{labelledTest}} : std::vector<StepTask>();
-    const int limit = choice.size == SweepSize::quick ? 100 : 0;
     std::vector<RecipeStep> steps{
-        measureStep(
-            choice, session,
-            {.id = "measure", .summary = "Attention entropy", .metrics = "attention_entropy", .text = calibration}),
-        sweepStep(choice, session,
-                  {.id = "sweep",
-                   .summary = "Heads cut by gradient norm and by attention entropy from both ends, and at random",
-                   .preset = std::string(greedyPaper),
-                   .calibration = calibration,
-                   .tasks = tasks,
-                   .limit = limit})};
+        measureStep(choice, session,
+                    {.id = "measure",
+                     .summary = "Attention entropy",
+                     .metrics = "attention_entropy",
+                     .text = calibrationOf(choice, session)}),
+        greedySweepStep(choice, session,
+                        {.id = "sweep",
+                         .summary = "Heads cut by gradient norm and by attention entropy from both ends, and at random",
+                         .preset = std::string(greedyPaper)})};
     if (const std::optional<int> heads = greedyPaperCut(session.model))
-        steps.push_back(sweepStep(choice, session,
-                                  {.id = "stop",
-                                   .summary = "Heads cut by gradient norm, as many as in the paper",
-                                   .strategies = greedyOfSweep(choice, session.model.spec),
-                                   .budgets = std::to_string(*heads),
-                                   .calibration = calibration,
-                                   .tasks = tasks,
-                                   .limit = limit}));
+        steps.push_back(greedySweepStep(choice, session,
+                                        {.id = "stop",
+                                         .summary = "Heads cut by gradient norm, as many as in the paper",
+                                         .strategies = greedyOfSweep(choice, session.model.spec),
+                                         .budgets = std::to_string(*heads)}));
     return steps;
 }
 

@@ -58,7 +58,7 @@ std::span<const std::string_view> recipeFiles() {
         "wiki.test.raw",     "wiki.train.raw",   "boolq.jsonl",    "rte.jsonl",
         "hellaswag.jsonl",   "winogrande.jsonl", "arc_easy.jsonl", "arc_challenge.jsonl",
         "openbook_qa.jsonl", "piqa.jsonl",       "mmlu",           "alpaca.json",
-        "holdout.jsonl",     "test.jsonl"}; // of a classifier: to calibrate on, and to score
+        "holdout.txt",       "test.jsonl"}; // of a classifier: to calibrate on, and to score
     return names;
 }
 
