@@ -31,7 +31,7 @@ constexpr std::array bosRatioLines{
 
 /// The ratio of a budget in per cent; of one in heads, the share of all heads. That of the largest reachable budget if
 /// the strategy could not reach more.
-double ratioOf(const CurvePoint& point, double heads) {
+double bosRatioAt(const CurvePoint& point, double heads) {
     const Budget& budget = point.reached ? *point.reached : point.key.budget;
     return budget.isPercentage && budget.of == BudgetOf::own ? budget.amount / 100 : point.removed.heads / heads;
 }
@@ -40,7 +40,7 @@ double ratioOf(const CurvePoint& point, double heads) {
 std::optional<Figure> ratioFigure(const Session& session, const Curves& curves, const PaperQuality& quality,
                                   bool isLogarithmic) {
     const double heads = quality.scale.dense.heads.all;
-    const PaperPosition ratio = [heads](const CurvePoint& point) { return ratioOf(point, heads); };
+    const PaperPosition ratio = [heads](const CurvePoint& point) { return bosRatioAt(point, heads); };
     Figure figure;
     figure.kind = FigureKind::curves;
     figure.x.label = "ratio of pruned heads";

@@ -60,7 +60,7 @@ const MetricResult& sinksOverLengths(const Session& session) {
 }
 
 /// "MMLU prompts (1,024 tokens)": the text of a result.
-std::string dataText(const MetricResult& result) {
+std::string bosDataText(const MetricResult& result) {
     if (!result.data)
         return "no data";
     return fmt::format("{} ({} tokens)", result.data->source, grouped(static_cast<std::uint64_t>(result.data->tokens)));
@@ -116,7 +116,7 @@ QualityWithout qualityWithout(const Session& session, const std::string& of) {
     QualityWithout found;
     found.values = ablation.values;
     found.errors = errorsOf(ablation);
-    found.data = dataText(ablation);
+    found.data = bosDataText(ablation);
     if (!isOfAccuracy(ablation.request)) {
         found.label = "rise of the loss without the head (nats per token)";
         return found;
@@ -301,10 +301,10 @@ Figure drawBosAblation(const Session& session, const FigureOptions& options) {
     dense.names = {"dense"};
     const std::size_t heads = points.values.size();
     figure.series = {std::move(points), std::move(dense)};
-    figure.caption =
-        figureCaption(session.model,
-                      fmt::format("{} against the BOS sink score, {}", quality.label, counted(heads, "head"))) +
-        fmt::format(" Sink scores on {}; ablation on {}.", dataText(sinks), quality.data) + errorText(quality.errors);
+    figure.caption = figureCaption(session.model, fmt::format("{} against the BOS sink score, {}", quality.label,
+                                                              counted(heads, "head"))) +
+                     fmt::format(" Sink scores on {}; ablation on {}.", bosDataText(sinks), quality.data) +
+                     errorText(quality.errors);
     return figure;
 }
 
@@ -326,7 +326,7 @@ Figure drawBosLayers(const Session& session, const FigureOptions& options) {
     figure.series = {std::move(left), std::move(right)};
     figure.caption = figureCaption(session.model, quality.label + ", mean over the heads of each layer, and the "
                                                                   "layer's BOS sink score") +
-                     fmt::format(" Sink scores on {}; ablation on {}.", dataText(sinks), quality.data);
+                     fmt::format(" Sink scores on {}; ablation on {}.", bosDataText(sinks), quality.data);
     return figure;
 }
 
@@ -350,7 +350,7 @@ Figure drawBosLengths(const Session& session, const FigureOptions& /*options*/) 
     figure.caption = figureCaption(session.model, "BOS sink score against the length of the prefix") +
                      fmt::format(" Measured on {}. Points: means over the heads whose mean over the lengths, μ, is in "
                                  "the group; lines: least squares.",
-                                 dataText(result));
+                                 bosDataText(result));
     return figure;
 }
 
@@ -385,7 +385,7 @@ Figure drawBosVariation(const Session& session, const FigureOptions& /*options*/
                                                  counted(points.values.size(), "head"))) +
         fmt::format(" Means over the lengths {} to {} on {}; variation {}, with the standard deviation of "
                     "the population.",
-                    sinks.lengths.front(), sinks.lengths.back(), dataText(sinks), over);
+                    sinks.lengths.front(), sinks.lengths.back(), bosDataText(sinks), over);
     return figure;
 }
 

@@ -62,11 +62,11 @@ void beginDense(FigureSeries& series, const PaperQuality& quality) {
     atFront(series.names, std::string("dense"));
 }
 
-double headsRemoved(const CurvePoint& point) {
+double greedyHeadsRemoved(const CurvePoint& point) {
     return point.removed.heads;
 }
 
-bool hasValues(const Figure& figure) {
+bool hasGreedyPoints(const Figure& figure) {
     return std::ranges::any_of(figure.series, [](const FigureSeries& series) { return !series.values.empty(); });
 }
 
@@ -82,7 +82,7 @@ Figure greedyFigure(const Session& session, const PaperQuality& quality, std::st
 
 void finishCurves(Figure& figure, const Session& session, const Curves& curves, std::span<const PaperLine> lines,
                   const PaperQuality& quality) {
-    if (!hasValues(figure))
+    if (!hasGreedyPoints(figure))
         throw lacking(session, "points with a quality", greedyCurveStep.paper, greedyCurveStep.step);
     figure.note = gapsOfPaper(session, figure, lines, greedyCurveStep);
     figure.caption = figureCaption(session.model, fmt::format("{} against {}", figure.y.label, figure.x.label)) +
@@ -149,7 +149,7 @@ Figure drawGreedyCurves(const Session& session, const FigureOptions& options) {
     const PaperQuality quality = qualityOfPaper(session.model, curves, options.at("task"));
     Figure figure = greedyFigure(session, quality, "heads pruned");
     for (const PaperLine& line : fourEnds) {
-        figure.series.push_back(paperSeries(curveOfPaper(curves, line.strategy), line, headsRemoved, quality));
+        figure.series.push_back(paperSeries(curveOfPaper(curves, line.strategy), line, greedyHeadsRemoved, quality));
         beginDense(figure.series.back(), quality);
     }
     finishCurves(figure, session, curves, fourEnds, quality);
@@ -162,7 +162,7 @@ Figure drawGreedyBoxes(const Session& session, const FigureOptions& options) {
     const Curves& curves = curvesOfPaper(session, greedyAndRandom, options, greedyCurveStep);
     const PaperQuality quality = qualityOfPaper(session.model, curves, options.at("task"));
     const double heads = quality.scale.dense.heads.all;
-    const PaperPosition share = [heads](const CurvePoint& point) { return 100 * headsRemoved(point) / heads; };
+    const PaperPosition share = [heads](const CurvePoint& point) { return 100 * greedyHeadsRemoved(point) / heads; };
     Figure figure = greedyFigure(session, quality, "heads pruned (%)");
     figure.series.push_back(paperBoxes(curveOfPaper(curves, randomPoints.strategy), randomPoints, share, quality));
     figure.series.push_back(paperSeries(curveOfPaper(curves, greedyPoints.strategy), greedyPoints, share, quality));

@@ -51,7 +51,7 @@ StopQuality stopQuality(const Session& session, const GreedyStopped& stopped, co
     return found;
 }
 
-std::string stopText(const GreedyStopped& stopped) {
+std::string greedyStopText(const GreedyStopped& stopped) {
     return fmt::format("{} of {} heads cut by gnorm_greedy; stopping rule: {}", stopped.cut, stopped.heads,
                        stopped.rule);
 }
@@ -68,8 +68,8 @@ void noteGap(FigureTable& table, const Session& session, const GreedyStopped& st
 }
 
 /// The cell of a published number; a gap if the paper has none.
-TableCell publishedCell(const std::vector<PublishedValue>& values, std::string_view row, std::string_view budget,
-                        std::string_view column) {
+TableCell publishedNumber(const std::vector<PublishedValue>& values, std::string_view row, std::string_view budget,
+                          std::string_view column) {
     for (const PublishedValue& value : values)
         if (value.row == row && value.budget == budget && value.column == column) {
             TableCell cell = numberCell(value.value);
@@ -121,7 +121,7 @@ std::optional<TableRow> publishedRow(const std::vector<PublishedValue>& values, 
     TableRow row{.cells = {textCell(paperName(name))}, .isPublished = true};
     for (const std::string_view budget : {"before", "after"})
         for (const std::string_view column : {"Params", "Share (%)", "MB"})
-            row.cells.push_back(publishedCell(values, name, budget, column));
+            row.cells.push_back(publishedNumber(values, name, budget, column));
     return row;
 }
 
@@ -138,8 +138,8 @@ void addQuality(FigureTable& table, const StopQuality& quality, const std::vecto
     table.rows.push_back(qualityRow(quality.title, shown(quality.before), shown(quality.after)));
     if (values.empty())
         return;
-    table.rows.push_back(qualityRow(paperName("Accuracy (%)"), publishedCell(values, "Accuracy", "before", "%"),
-                                    publishedCell(values, "Accuracy", "after", "%")));
+    table.rows.push_back(qualityRow(paperName("Accuracy (%)"), publishedNumber(values, "Accuracy", "before", "%"),
+                                    publishedNumber(values, "Accuracy", "after", "%")));
     table.rows.back().isPublished = true;
     table.rows.back().startsGroup = false;
 }
@@ -172,7 +172,7 @@ Figure drawGreedyMask(const Session& session, const FigureOptions& options) {
     figure.scale = {"viridis", ScaleKind::linear, 0};
     figure.colour.label = "head";
     figure.colour.names = {"kept", "cut"};
-    figure.caption = figureCaption(session.model, "heads kept; " + stopText(stopped)) +
+    figure.caption = figureCaption(session.model, "heads kept; " + greedyStopText(stopped)) +
                      stopQuality(session, stopped, options).conditions;
     return figure;
 }
@@ -206,7 +206,7 @@ Figure drawGreedySizes(const Session& session, const FigureOptions& options) {
     const std::vector<PublishedValue> values =
         publishedFor("greedy_gnorm_table1", session.model, options.at("published"));
     if (!values.empty()) {
-        const auto paper = [&](std::string_view column) { return publishedCell(values, "", "", column); };
+        const auto paper = [&](std::string_view column) { return publishedNumber(values, "", "", column); };
         table.rows.push_back({.cells = {textCell(paperName(values.front().model)), textCell(""),
                                         paper("Accuracy before"), paper("Accuracy after"), paper("Accuracy decrease"),
                                         paper("Size before"), paper("Size after"), paper("Size reduction")},
@@ -214,8 +214,9 @@ Figure drawGreedySizes(const Session& session, const FigureOptions& options) {
     }
     noteGap(table, session, stopped, quality);
     table.notes.push_back("Changes are relative to the value before. 1 MB is 2^20 bytes; parameters count as float32.");
-    figure.caption = figureCaption(session.model, "Quality and size before and after pruning; " + stopText(stopped)) +
-                     quality.conditions;
+    figure.caption =
+        figureCaption(session.model, "Quality and size before and after pruning; " + greedyStopText(stopped)) +
+        quality.conditions;
     return figure;
 }
 
@@ -241,7 +242,7 @@ Figure drawGreedyModules(const Session& session, const FigureOptions& options, s
     if (modules.back().name == lmHeadModule && session.model.spec.tiedEmbeddings)
         table.notes.push_back("The LM head has the weights of the embeddings, which count once.");
     figure.caption =
-        figureCaption(session.model, "Parameters of the modules before and after pruning; " + stopText(stopped)) +
+        figureCaption(session.model, "Parameters of the modules before and after pruning; " + greedyStopText(stopped)) +
         quality.conditions;
     return figure;
 }
