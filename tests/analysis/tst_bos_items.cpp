@@ -188,7 +188,7 @@ private slots:
         QCOMPARE(points.names[5], std::string("L1.H1"));
         QVERIFY(areNear({points.positions[5], points.values[5]}, {0.3, 0.009}));
         QVERIFY(areNear(seriesNamed(figure, "dense").values, {0}));
-        QVERIFY(figure.caption.find("Paired standard errors: 0.002 to 0.002") != std::string::npos);
+        QVERIFY(figure.caption.find("Paired standard errors: 0.00200 to 0.00200") != std::string::npos);
     }
 
     void accuracyIsThatOfTheDenseModelMinusTheDecrease() {
