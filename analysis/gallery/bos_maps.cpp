@@ -77,7 +77,8 @@ HeadId headAt(std::size_t layer, std::size_t head) {
 std::vector<MetricResult> measuredOnPrompt(const PromptInputs& inputs, std::string_view metrics,
                                            const Progress& progress) {
     const auto plan = inputs.model->runner().plan(inputs.mask, inputs.type);
-    const std::vector<TokenSequence> sequences{TokenSequence{.ids = inputs.prompt.ids, .types = {}}};
+    const std::vector<int>& ids = inputs.prompt.ids;
+    const std::vector<TokenSequence> sequences{TokenSequence{.ids = ids, .types = std::vector<int>(ids.size())}};
     return measureForward(*inputs.model, ForwardRun{.plan = *plan, .sequences = sequences},
                           parseMetricRequests(metrics), progress);
 }

@@ -348,7 +348,7 @@ private slots:
         const PromptCase prompt;
         const Figure figure = prompt.drawn("bos_fig6");
         QCOMPARE(figure.parts.size(), std::size_t{4});
-        const std::array sequences{TokenSequence{.ids = prompt.inputs.prompt.ids, .types = {}}};
+        const std::array sequences{prompt.fixture.sequences.front()};
         const auto plan = prompt.inputs.model->runner().plan(prompt.inputs.mask, ComputeType::float32);
         const MetricResult result =
             measureForward(*prompt.inputs.model, ForwardRun{.plan = *plan, .sequences = sequences},
