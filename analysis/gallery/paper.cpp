@@ -54,10 +54,11 @@ const Paper& paper(std::string_view id) {
 }
 
 std::span<const std::string_view> recipeFiles() {
-    static constexpr std::array<std::string_view, 12> names{
+    static constexpr std::array<std::string_view, 14> names{
         "wiki.test.raw",     "wiki.train.raw",   "boolq.jsonl",    "rte.jsonl",
         "hellaswag.jsonl",   "winogrande.jsonl", "arc_easy.jsonl", "arc_challenge.jsonl",
-        "openbook_qa.jsonl", "piqa.jsonl",       "mmlu",           "alpaca.json"};
+        "openbook_qa.jsonl", "piqa.jsonl",       "mmlu",           "alpaca.json",
+        "holdout.txt",       "test.jsonl"}; // of a classifier: to calibrate on, and to score
     return names;
 }
 

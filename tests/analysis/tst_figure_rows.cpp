@@ -193,6 +193,12 @@ private slots:
         const FigureRequest request = parseFigureRequest(id.toStdString());
         QCOMPARE(request.options.size(), request.figure->options.size());
         const Figure figure = drawn(request);
+        QVERIFY(!figure.caption.empty());
+        QVERIFY(std::ranges::count(toCsv(figure), '\n') > 1);
+        if (figure.kind == FigureKind::grid) {
+            QVERIFY(!figure.parts.empty());
+            return;
+        }
         if (figure.kind == FigureKind::heatMap) {
             QVERIFY(figure.cells.rows() > 0 && !figure.colour.label.empty());
             QVERIFY(std::ranges::any_of(figure.cells.values(), isFinite));
@@ -205,8 +211,7 @@ private slots:
             for (const FigureSeries& series : figure.series)
                 QVERIFY2(std::ranges::any_of(series.values, isFinite), series.label.c_str());
         }
-        QVERIFY(!figure.caption.empty() && !figure.x.label.empty() && !figure.y.label.empty());
-        QVERIFY(std::ranges::count(toCsv(figure), '\n') > 1);
+        QVERIFY(!figure.x.label.empty() && !figure.y.label.empty());
     }
 
     void noOtherSourceComparesWithAFiguresId() {
