@@ -42,7 +42,7 @@ struct ReportText {
 struct ReportFigure {
     std::string label; ///< "Figure 3", "Table 2"
     Figure figure;
-    std::string caption;  ///< sentences, without the label
+    std::string caption;   ///< sentences, without the label
     bool isNarrow = false; ///< column width, so that two fit side by side; otherwise page width
 };
 
