@@ -39,7 +39,7 @@ public:
         : m_session(std::move(session)) {}
 
     void add(const CommandLine& command) {
-        std::string line = shownLine(shellText(command));
+        std::string line = shownText(shellText(command)); // not shortened
         if (std::ranges::find(m_lines, line) == m_lines.end())
             m_lines.push_back(std::move(line));
     }
