@@ -21,21 +21,21 @@ namespace secateur {
 namespace {
 
 /// A quantity of the points of a set of curves.
-struct PointColumn {
+struct ReportColumn {
     TableColumn column;
     std::function<double(const CurvePoint&)> value; ///< NaN = not measured
     std::function<double(const CurvePoint&)> error; ///< standard error of the value; empty = none
 };
 
-PointColumn memberColumn(const char* title, int decimals, double CurvePoint::* value,
-                         double CurvePoint::* error = nullptr) {
-    PointColumn column{{title, decimals}, [value](const CurvePoint& point) { return point.*value; }, {}};
+ReportColumn memberColumn(const char* title, int decimals, double CurvePoint::* value,
+                          double CurvePoint::* error = nullptr) {
+    ReportColumn column{{title, decimals}, [value](const CurvePoint& point) { return point.*value; }, {}};
     if (error)
         column.error = [error](const CurvePoint& point) { return point.*error; };
     return column;
 }
 
-PointColumn taskColumn(const CurveTask& task) {
+ReportColumn taskColumn(const CurveTask& task) {
     constexpr int decimals = 4;
     const std::string metric(taskFormat(task.format).metric);
     const auto of = [name = task.name, metric](const CurvePoint& point) { return point.metric(name, metric); };
@@ -45,9 +45,9 @@ PointColumn taskColumn(const CurveTask& task) {
             [of, none](const CurvePoint& point) { return of(point) ? of(point)->standardError : none; }};
 }
 
-std::vector<PointColumn> columnsOf(const Curves& curves, const Price& dense) {
+std::vector<ReportColumn> columnsOf(const Curves& curves, const Price& dense) {
     const auto all = static_cast<double>(dense.parameters.all);
-    std::vector<PointColumn> columns;
+    std::vector<ReportColumn> columns;
     columns.push_back(
         {{"Parameters cut (%)", 2},
          [all](const CurvePoint& point) { return 100 * (1 - static_cast<double>(point.parameters) / all); },
@@ -63,13 +63,13 @@ std::vector<PointColumn> columnsOf(const Curves& curves, const Price& dense) {
 }
 
 /// The mean of a column over repetitions. Its error is known only for a single point.
-TableCell meanCell(const PointColumn& column, std::span<const CurvePoint* const> points) {
+TableCell meanCell(const ReportColumn& column, std::span<const CurvePoint* const> points) {
     std::vector<double> values;
     for (const CurvePoint* point : points)
         if (point->isChosen())
             values.push_back(column.value(*point));
     const double error = points.size() == 1 && column.error ? column.error(*points.front()) : 0;
-    return numberCell(finiteMean(values), std::isfinite(error) ? error : 0);
+    return reportNumber(finiteMean(values), std::isfinite(error) ? error : 0);
 }
 
 std::string budgetOf(const CurvePoint& point) {
@@ -80,9 +80,9 @@ std::string budgetOf(const CurvePoint& point) {
 }
 
 TableRow rowOf(const std::string& label, const std::string& budget, std::span<const CurvePoint* const> points,
-               const std::vector<PointColumn>& columns) {
-    TableRow row{{textCell(label), textCell(budget), numberCell(static_cast<double>(points.size()))}};
-    for (const PointColumn& column : columns)
+               const std::vector<ReportColumn>& columns) {
+    TableRow row{{reportWords(label), reportWords(budget), reportNumber(static_cast<double>(points.size()))}};
+    for (const ReportColumn& column : columns)
         row.cells.push_back(meanCell(column, points));
     return row;
 }
@@ -118,10 +118,10 @@ std::string conditionsCaption(const Curves& curves) {
 
 ReportFigure curvesTable(const ModelCard& model, const Curves& curves) {
     const Price dense = PriceList(model, {.positions = curves.conditions.positions}).price(PruningMask(model.spec));
-    const std::vector<PointColumn> columns = columnsOf(curves, dense);
+    const std::vector<ReportColumn> columns = columnsOf(curves, dense);
     FigureTable table;
     table.columns = {{"Strategy", 0, "", true}, {"Budget", 0, "", true}, {"n", 0}};
-    for (const PointColumn& column : columns)
+    for (const ReportColumn& column : columns)
         table.columns.push_back(column.column);
     const CurvePoint* densePoint = &curves.dense;
     table.rows.push_back(rowOf("dense", "", {&densePoint, 1}, columns));

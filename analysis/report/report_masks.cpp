@@ -86,15 +86,16 @@ ReportFigure masksTable(const std::vector<PricedMask>& masks) {
     table.columns.push_back({"Digest", 0, "", true});
     for (const PricedMask& one : masks) {
         const Price& price = one.price;
-        TableRow row{{textCell(one.mask->name), textCell(strategyOf(*one.mask)), textCell(budgetOf(*one.mask))}};
+        TableRow row{
+            {reportWords(one.mask->name), reportWords(strategyOf(*one.mask)), reportWords(budgetOf(*one.mask))}};
         for (const CutColumn& column : used)
-            row.cells.push_back(numberCell(column.count(one.removed)));
-        row.cells.push_back(numberCell(static_cast<double>(price.parameters.left)));
-        row.cells.push_back(numberCell(
+            row.cells.push_back(reportNumber(column.count(one.removed)));
+        row.cells.push_back(reportNumber(static_cast<double>(price.parameters.left)));
+        row.cells.push_back(reportNumber(
             percentSaved(static_cast<double>(price.parameters.saved()), static_cast<double>(price.parameters.all))));
         if (hasCache)
-            row.cells.push_back(numberCell(percentSaved(price.kvBytesPerToken.saved(), price.kvBytesPerToken.all)));
-        row.cells.push_back(textCell(shortDigest(one.mask->digest)));
+            row.cells.push_back(reportNumber(percentSaved(price.kvBytesPerToken.saved(), price.kvBytesPerToken.all)));
+        row.cells.push_back(reportWords(shortDigest(one.mask->digest)));
         table.rows.push_back(std::move(row));
     }
     table.notes = {"Units of dropped sublayers and blocks count as cut."};

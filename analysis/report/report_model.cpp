@@ -102,9 +102,9 @@ ReportFigure textsTable(const std::vector<NamedText>& texts) {
         const MeasuredData& data = text.data;
         const std::string part = data.isPart() ? fmt::format(", part {} of {}", data.part, data.parts) : "";
         table.rows.push_back(
-            {{textCell(text.name), textCell(sourceName(data.source) + part),
-              numberCell(static_cast<double>(data.sequences)), numberCell(static_cast<double>(data.tokens)),
-              numberCell(static_cast<double>(data.sequenceLength)), textCell(data.split), textCell(data.bos)}});
+            {{reportWords(text.name), reportWords(sourceName(data.source) + part),
+              reportNumber(static_cast<double>(data.sequences)), reportNumber(static_cast<double>(data.tokens)),
+              reportNumber(static_cast<double>(data.sequenceLength)), reportWords(data.split), reportWords(data.bos)}});
         table.notes.push_back(fmt::format("Digest of {}: {}.", text.name, shownLine(text.digest)));
         if (data.tokens < data.allTokens)
             table.notes.push_back(fmt::format("The run on {} was stopped after {} of {} tokens.", text.name,
@@ -121,13 +121,14 @@ ReportFigure resultsTable(const Session& session, const std::vector<NamedText>& 
         const Measurement& measurement = result.measurement;
         const SessionMask* mask = session.mask(measurement.maskDigest);
         table.rows.push_back(
-            {{textCell(result.request.resultId()), textCell(titleOf(result.request)),
-              textCell(letterOfText(texts, result)),
-              textCell(mask ? mask->name
-                            : shownMask({measurement.maskDigest == "dense" ? "" : shortDigest(measurement.maskDigest),
-                                         measurement.maskDigest})),
-              textCell(measurement.dtype), textCell(measurement.device), numberCell(result.seconds),
-              textCell(measurementKey(measurement))}});
+            {{reportWords(result.request.resultId()), reportWords(titleOf(result.request)),
+              reportWords(letterOfText(texts, result)),
+              reportWords(mask
+                              ? mask->name
+                              : shownMask({measurement.maskDigest == "dense" ? "" : shortDigest(measurement.maskDigest),
+                                           measurement.maskDigest})),
+              reportWords(measurement.dtype), reportWords(measurement.device), reportNumber(result.seconds),
+              reportWords(measurementKey(measurement))}});
         if (result.standardError)
             table.notes.push_back(result.request.resultId() + " has estimates with standard errors.");
         if (!result.isWhole)
@@ -143,7 +144,7 @@ ReportSection modelSection(const Session& session) {
     FigureTable table;
     table.columns = {{"Property", 0, "", true}, {"Value", 0, "", true}};
     for (const auto& [what, value] : cardRows(session.model))
-        table.rows.push_back({{textCell(what), textCell(value)}});
+        table.rows.push_back({{reportWords(what), reportWords(value)}});
     ReportSection section;
     section.blocks.emplace_back(tableBlock(std::move(table), "Model card."));
     ReportWarnings warnings;
@@ -167,11 +168,11 @@ ReportSection measurementsSection(const Session& session) {
     return section;
 }
 
-TableCell textCell(std::string_view text) {
+TableCell reportWords(std::string_view text) {
     return {.text = shownLine(text)};
 }
 
-TableCell numberCell(double value, double error) {
+TableCell reportNumber(double value, double error) {
     return {.value = value, .error = error > 0 ? error : 0};
 }
 

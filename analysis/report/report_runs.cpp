@@ -30,8 +30,8 @@ std::string countOf(std::size_t count) {
 }
 
 TableCell conditionsCell(const Evaluation& evaluation) {
-    return textCell(evaluation.device == "cpu" ? evaluation.dtype
-                                               : fmt::format("{}, {}", evaluation.dtype, evaluation.device));
+    return reportWords(evaluation.device == "cpu" ? evaluation.dtype
+                                                  : fmt::format("{}, {}", evaluation.dtype, evaluation.device));
 }
 
 /// Texts of runs, each once, with their runs.
@@ -74,11 +74,12 @@ ReportFigure textTable(const TextRuns& runs) {
         const TextEvaluation& text = *run->text;
         const Perplexity& own = text.perplexity;
         table.rows.push_back(
-            {{textCell(shownMask(run->mask)), conditionsCell(*run), numberCell(static_cast<double>(own.windows.size())),
-              numberCell(static_cast<double>(own.tokens)), numberCell(own.lossNats, own.standardError),
-              text.reference ? numberCell(text.reference->difference.nats, text.reference->difference.standardError)
+            {{reportWords(shownMask(run->mask)), conditionsCell(*run),
+              reportNumber(static_cast<double>(own.windows.size())), reportNumber(static_cast<double>(own.tokens)),
+              reportNumber(own.lossNats, own.standardError),
+              text.reference ? reportNumber(text.reference->difference.nats, text.reference->difference.standardError)
                              : TableCell(),
-              numberCell(own.perplexity())}});
+              reportNumber(own.perplexity())}});
         if (!text.isComplete())
             table.notes.push_back(fmt::format("The run of {} scored {} of {} windows.", shownLine(shownMask(run->mask)),
                                               countOf(own.windows.size()), countOf(text.windows)));
@@ -120,7 +121,7 @@ TableCell differenceCell(const TaskEvaluation& task, const std::string& metric) 
     if (task.reference)
         for (const MetricDifference& difference : task.reference->differences)
             if (difference.id == metric)
-                return numberCell(difference.value, difference.standardError);
+                return reportNumber(difference.value, difference.standardError);
     return {};
 }
 
@@ -134,10 +135,10 @@ ReportFigure taskTable(const TaskRuns& task) {
         table.columns.push_back({.title = "difference", .decimals = decimals, .group = metric.id});
     }
     for (const auto& [run, own] : task.runs) {
-        TableRow row{{textCell(shownMask(run->mask)), conditionsCell(*run)}};
+        TableRow row{{reportWords(shownMask(run->mask)), conditionsCell(*run)}};
         for (const TaskMetric& metric : first.run.scores.metrics) {
             const TaskMetric& value = own->run.scores.metric(metric.id);
-            row.cells.push_back(numberCell(value.value, value.standardError));
+            row.cells.push_back(reportNumber(value.value, value.standardError));
             row.cells.push_back(differenceCell(*own, metric.id));
         }
         table.rows.push_back(std::move(row));
@@ -155,7 +156,7 @@ ReportFigure taskTable(const TaskRuns& task) {
 }
 
 TableCell speedupCell(const std::optional<Speedup>& speedup) {
-    return numberCell(speedup ? speedup->ratio : noValue);
+    return reportNumber(speedup ? speedup->ratio : noValue);
 }
 
 void appendLatencies(ReportSection& section, const std::vector<Evaluation>& runs) {
@@ -165,10 +166,10 @@ void appendLatencies(ReportSection& section, const std::vector<Evaluation>& runs
     for (const Evaluation& run : runs)
         if (const auto& latency = run.latency)
             table.rows.push_back(
-                {{textCell(shownMask(run.mask)), conditionsCell(run), numberCell(latency->rules.promptTokens),
-                  numberCell(latency->rules.newTokens), numberCell(static_cast<double>(latency->run.seconds.size())),
-                  numberCell(latency->run.median()), numberCell(latency->tokensPerSecond(latency->run)),
-                  speedupCell(latency->speedup)}});
+                {{reportWords(shownMask(run.mask)), conditionsCell(run), reportNumber(latency->rules.promptTokens),
+                  reportNumber(latency->rules.newTokens),
+                  reportNumber(static_cast<double>(latency->run.seconds.size())), reportNumber(latency->run.median()),
+                  reportNumber(latency->tokensPerSecond(latency->run)), speedupCell(latency->speedup)}});
     if (!table.rows.empty())
         section.blocks.emplace_back(tableBlock(
             std::move(table), "Generation: medians over the runs. The speed-up is the ratio of the medians to "
@@ -187,10 +188,10 @@ void appendPrefills(ReportSection& section, const std::vector<Evaluation>& runs)
     for (const Evaluation& run : runs)
         for (const Prefill& prefill : run.prefills) {
             const auto& parts = prefill.run.bySublayer;
-            table.rows.push_back({{textCell(shownMask(run.mask)), conditionsCell(run), numberCell(prefill.tokens),
-                                   numberCell(prefill.run.timing.median()), speedupCell(prefill.speedup),
-                                   numberCell(parts ? parts->attentionTotal() : noValue),
-                                   numberCell(parts ? parts->mlpTotal() : noValue)}});
+            table.rows.push_back({{reportWords(shownMask(run.mask)), conditionsCell(run), reportNumber(prefill.tokens),
+                                   reportNumber(prefill.run.timing.median()), speedupCell(prefill.speedup),
+                                   reportNumber(parts ? parts->attentionTotal() : noValue),
+                                   reportNumber(parts ? parts->mlpTotal() : noValue)}});
         }
     if (!table.rows.empty())
         section.blocks.emplace_back(tableBlock(std::move(table), "Passes over a prompt: medians over the runs."));
@@ -207,10 +208,10 @@ void appendPooled(ReportSection& section, const std::vector<Evaluation>& runs) {
     for (const Evaluation& run : runs)
         if (const auto& pooled = run.pooled)
             table.rows.push_back(
-                {{textCell(shownMask(run.mask)), conditionsCell(run), textCell(sourceName(pooled->source)),
-                  numberCell(static_cast<double>(pooled->distance.sequences)),
-                  numberCell(pooled->distance.relative.value, pooled->distance.relative.standardError),
-                  numberCell(pooled->distance.cosine.value, pooled->distance.cosine.standardError)}});
+                {{reportWords(shownMask(run.mask)), conditionsCell(run), reportWords(sourceName(pooled->source)),
+                  reportNumber(static_cast<double>(pooled->distance.sequences)),
+                  reportNumber(pooled->distance.relative.value, pooled->distance.relative.standardError),
+                  reportNumber(pooled->distance.cosine.value, pooled->distance.cosine.standardError)}});
     if (!table.rows.empty())
         section.blocks.emplace_back(
             tableBlock(std::move(table), "Distances of pooled outputs from those of the dense model."));
@@ -221,7 +222,8 @@ void appendContinuations(ReportSection& section, const std::vector<Evaluation>& 
     table.columns = {{"Prompt", 0, "", true}, {"Mask", 0, "", true}, {"Continuation", 0, "", true}};
     for (const Evaluation& run : runs)
         for (const PromptContinuation& own : run.continuations)
-            table.rows.push_back({{textCell(own.prompt.text), textCell(shownMask(run.mask)), textCell(own.text)}});
+            table.rows.push_back(
+                {{reportWords(own.prompt.text), reportWords(shownMask(run.mask)), reportWords(own.text)}});
     std::ranges::stable_sort(table.rows, {}, [](const TableRow& row) { return row.cells.front().text; });
     if (!table.rows.empty())
         section.blocks.emplace_back(tableBlock(std::move(table), "Continuations of prompts."));

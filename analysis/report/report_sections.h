@@ -24,9 +24,9 @@ ReportSection commandsSection(const Session& session, const ReportChoice& choice
 // Parts that sections share.
 
 /// A cell of text from files.
-TableCell textCell(std::string_view text);
+TableCell reportWords(std::string_view text);
 /// A cell with a number. @param error standard error; 0 or NaN = none
-TableCell numberCell(double value, double error = 0);
+TableCell reportNumber(double value, double error = 0);
 
 /// A table as a block. @param caption sentences
 ReportFigure tableBlock(FigureTable table, std::string caption);
