@@ -133,25 +133,31 @@ const SessionMask* topMask(const Session& session, int layers) {
     return nullptr;
 }
 
+/// The lengths that the model's context allows; if none does, the whole context.
+std::vector<int> lengthsWithin(std::vector<int> lengths, int context) {
+    std::erase_if(lengths, [context](int length) { return length > context; });
+    return lengths.empty() ? std::vector{context} : lengths;
+}
+
 /// Times passes under the mask of HARP, in alternation with the dense model.
 RecipeStep speedStep(const RecipeChoice& choice, const Session& session, const HarpSize& size, int layers) {
+    const std::vector<int> lengths = lengthsWithin(size.lengths, session.model.spec.context);
     RecipeStep step = latencyStep(choice, session,
                                   {.id = "speed",
                                    .summary = "Seconds of passes over prompts, dense and with bypassed layers",
-                                   .lengths = size.lengths});
+                                   .lengths = lengths});
     const SessionMask* mask = topMask(session, layers);
     const std::string name = mask ? mask->name : fmt::format("{} {}", harp::top, layers);
     const auto out = std::ranges::find(step.arguments, "--out");
     step.arguments.insert(out, {"--mask", (std::filesystem::path(maskFolder(choice)) / maskFileName(name)).string()});
     step.tokens *= 2;
-    step.isDone = mask && std::ranges::all_of(size.lengths, [&](int length) {
-                      return length > session.model.spec.context ||
-                             std::ranges::any_of(session.evaluations, [&](const Evaluation& evaluation) {
-                                 return evaluation.mask.digest == mask->digest &&
-                                        std::ranges::find(evaluation.prefills, length, &Prefill::tokens) !=
-                                            evaluation.prefills.end();
-                             });
-                  });
+    step.isDone =
+        mask && std::ranges::all_of(lengths, [&](int length) {
+            return std::ranges::any_of(session.evaluations, [&](const Evaluation& evaluation) {
+                return evaluation.mask.digest == mask->digest &&
+                       std::ranges::find(evaluation.prefills, length, &Prefill::tokens) != evaluation.prefills.end();
+            });
+        });
     return step;
 }
 
