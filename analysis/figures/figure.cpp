@@ -105,10 +105,11 @@ FigureBox boxOf(std::span<const double> values) {
     std::ranges::copy_if(values, std::back_inserter(sorted), [](double value) { return !std::isnan(value); });
     std::ranges::sort(sorted);
     const std::vector<double> quartiles = percentiles(sorted, std::array{25.0, 50.0, 75.0});
-    FigureBox box{.q1 = quartiles[0], .median = quartiles[1], .q3 = quartiles[2]};
+    FigureBox box;
+    box.lower = box.q1 = quartiles[0];
+    box.median = quartiles[1];
+    box.upper = box.q3 = quartiles[2];
     const double range = reach * (box.q3 - box.q1);
-    box.lower = box.q1;
-    box.upper = box.q3;
     for (const double value : sorted) {
         if (value < box.q1 - range || value > box.q3 + range)
             box.outliers.push_back(value);
