@@ -24,6 +24,7 @@ void addVerbs(CLI::App& program, Console& console) {
     addExport(program, console);
     addSession(program, console);
     addPlot(program, console);
+    addReport(program, console);
     addList(program, console);
 }
 
