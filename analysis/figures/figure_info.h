@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace secateur {
 
@@ -81,6 +82,9 @@ struct FigureInfo {
     void (*check)(const FigureOptions&) = nullptr;
     /// Null = a figure of no paper.
     const PaperItem* item = nullptr;
+    /// The figures of this row that a report shows unless the user chooses others, each as the text of its options:
+    /// "metric=gate_norm_head", or empty for default values. Null = without options, if it is an item of a paper.
+    std::vector<std::string> (*inReport)(const Session&) = nullptr;
 };
 
 } // namespace secateur

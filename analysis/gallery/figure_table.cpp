@@ -9,6 +9,7 @@
 #include "analysis/figures/model_figures.h"
 #include "analysis/figures/scatter_figure.h"
 #include "analysis/gallery/paper_rows.h"
+#include "analysis/gallery/report_choices.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/running/attention_reader.h"
 #include "analysis/session/command_line.h"
@@ -340,24 +341,25 @@ constexpr std::array gradientChangeOptions{
 
 constexpr std::array generalFigures{
     FigureInfo{"heads", "heat map of one metric over layers and heads", headsOptions, FromSession{heads, {"metric"}},
-               checkColours},
+               checkColours, nullptr, headMapsOfReport},
     FigureInfo{"layers", "line plot of metrics over the layers", layersOptions, FromSession{layers, {"metrics"}},
-               checkAxis},
+               checkAxis, nullptr, layerLinesOfReport},
     FigureInfo{"neurons", "distribution of a neuron metric in each layer, or in one layer", neuronsOptions,
-               FromSession{neurons, {"metric"}}, checkAxis},
+               FromSession{neurons, {"metric"}}, checkAxis,
+               nullptr, neuronBandsOfReport},
     FigureInfo{"scatter", "scatter plot of one metric against another, one point per head", scatterOptions,
                FromSession{scatter, {"x", "y"}}, checkScatter},
     FigureInfo{"rank_difference", "heat map of the difference between two metrics' ranks of the heads",
                rankDifferenceOptions, FromSession{rankDifferences, {"x", "y"}}},
     FigureInfo{"evaluations",
                "loss against the number of kept parameters, for the evaluations of a session's latest text",
-               evaluationsOptions, FromSession{evaluations}},
+               evaluationsOptions, FromSession{evaluations}, nullptr, nullptr, evaluationsOfReport},
     FigureInfo{"curves", "quality against size for the strategies of a sweep", curvesOptions, FromSession{drawCurves},
-               checkCurves},
+               checkCurves, nullptr, curvesOfReport},
     FigureInfo{"removal_map", "where each strategy of a sweep cuts: share of each layer, by budget", removalMapOptions,
-               FromSession{drawRemovalMap}, checkCurveMap},
+               FromSession{drawRemovalMap}, checkCurveMap, nullptr, setsOfReport},
     FigureInfo{"agreement", "overlap of the masks of a sweep's strategies at one budget", agreementOptions,
-               FromSession{drawAgreement}, checkAgreement},
+               FromSession{drawAgreement}, checkAgreement, nullptr, setsOfReport},
     FigureInfo{"stability", "overlap of a strategy's masks between calibration texts", stabilityOptions,
                FromSession{drawStability}, checkStability},
     FigureInfo{"gradient_change", "change of the gradients of the query weights when units are cut (Greedy-Gnorm)",

@@ -21,8 +21,7 @@ struct ReportPartInfo {
     std::string_view summary; ///< what the section says, as a noun phrase
 };
 std::span<const ReportPartInfo> reportParts();
-/// Reads ids of parts, separated by commas. @returns the parts in the order of the report @throws UsageError that lists
-/// the known parts
+/// Reads ids of parts, separated by commas. @throws UsageError that lists the known parts
 std::vector<ReportPart> parseReportParts(std::string_view list);
 
 /// The user's choice of what is in a report.
@@ -30,45 +29,47 @@ struct ReportChoice {
     std::string title = {};                ///< empty = a title that names the model
     std::vector<ReportPart> parts = {};    ///< empty = all parts
     std::vector<std::string> figures = {}; ///< requests "id[:key=value]..."; empty = usualFigures()
-    std::string session = {};              ///< path of the session, for commands; empty = not saved
+    std::string session = {};              ///< path of the session, for commands; empty = not known
     std::string created = {};              ///< time of the report in UTC as ISO 8601; empty = not printed
 };
 
-/// A figure below a caption that is numbered. A figure of kind `table` is a table.
-struct ReportFigure {
-    Figure figure;
-    std::string caption; ///< sentences, without the number
-    bool isWide = true;  ///< page width; otherwise column width
-};
-
-/// Commands, one a line.
-struct ReportCommands {
-    std::vector<std::string> lines;
-};
-
-/// A paragraph of text.
+/// A paragraph of plain text.
 struct ReportText {
     std::string text;
 };
 
-using ReportBlock = std::variant<ReportText, ReportFigure, ReportCommands>;
-
-/// A section or a subsection, with its number in the title left out.
-struct ReportSection {
-    std::string title;
-    std::vector<ReportBlock> blocks = {};
-    std::vector<ReportSection> subsections = {}; ///< one level deep
+/// A figure with its caption. If the figure is of kind `table`, a table.
+struct ReportFigure {
+    std::string label; ///< "Figure 3", "Table 2"
+    Figure figure;
+    std::string caption;   ///< sentences, without the label
+    bool isNarrow = false; ///< column width, so that two fit side by side; otherwise page width
 };
 
-/// A report on a session, as a value.
+/// Commands for a shell, one a line.
+struct ReportCommands {
+    std::vector<std::string> lines;
+};
+
+using ReportBlock = std::variant<ReportText, ReportFigure, ReportCommands>;
+
+/// A section or, one level deep, a subsection.
+struct ReportSection {
+    std::string number; ///< "2", "2.1"
+    std::string title;
+    std::vector<ReportBlock> blocks = {};
+    std::vector<ReportSection> subsections = {};
+};
+
+/// A report on a session, as a value. Texts from files are escaped (analysis/base/shown_text.h).
 struct Report {
     std::string title;
-    std::string subtitle; ///< one line below the title: model, version, time
+    std::string subtitle; ///< one line below the title: versions and times
     std::vector<ReportSection> sections;
 };
 
-/// The figures and tables that a session can draw and that a report has if none are named: maps of the head metrics,
-/// lines of the layer metrics, evaluations, curves, and all items of papers. @returns requests "id[:key=value]..."
+/// The figures and tables of a report for which none are named: what FigureInfo::inReport chooses, and all items of
+/// papers that the session can draw. @returns requests "id[:key=value]..."
 std::vector<std::string> usualFigures(const Session& session);
 
 /// The report on a session. Parts about which the session holds nothing are left out.

@@ -4,6 +4,7 @@
 #include "analysis/session/command_line.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/measure_text.h"
+#include "app/cli/offscreen.h"
 #include "app/cli/run_forecast.h"
 #include "backends/base/atomic_file.h"
 #include "backends/json/figure_json.h"
@@ -12,12 +13,9 @@
 #include "backends/text/sequence_text.h"
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #ifdef SECATEUR_WITH_QT
 #include "widgets/plot/figure_painter.h"
-
-#include <QApplication>
 #endif
 
 #include <algorithm>
@@ -50,16 +48,10 @@ struct PlotArguments {
 void checkCanDraw(const std::string&) {}
 
 void savePicture(const Figure& figure, const PlotArguments& arguments) {
-    qputenv("QT_QPA_PLATFORM", "offscreen");
-    qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString& text) {
-        spdlog::debug("{}", text.toStdString()); // Qt warns about missing parts of a desktop
+    runOffscreen([&] {
+        saveFigure(figure, QString::fromStdString(arguments.out),
+                   arguments.width == "column" ? FigureWidth::column : FigureWidth::page, arguments.force);
     });
-    int count = 1;
-    char name[] = "secateur-cli";
-    char* values[] = {name, nullptr};
-    const QApplication application(count, values);
-    saveFigure(figure, QString::fromStdString(arguments.out),
-               arguments.width == "column" ? FigureWidth::column : FigureWidth::page, arguments.force);
 }
 #else
 [[noreturn]] void checkCanDraw(const std::string& out) {

@@ -104,6 +104,7 @@ void build(CLI::App& program, cli::Console& console) {
     cli::addExport(program, console);
     cli::addSession(program, console);
     cli::addPlot(program, console);
+    cli::addReport(program, console);
     cli::addList(program, console);
     program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });
 }

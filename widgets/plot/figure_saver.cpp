@@ -102,16 +102,20 @@ QSize sizeOf(const Figure& figure, FigureWidth width) {
     return {pixels(cm), pixels(width == FigureWidth::column ? 6.0 + legendCm(figure) : 7.6)};
 }
 
-void draw(const Figure& figure, const QSize& size, QPaintDevice& device, bool vector) {
+void drawOn(const Figure& figure, const QSize& size, QCPPainter& painter) {
     QCustomPlot plot;
     plot.setViewport({QPoint(), size});
     paintFigure(plot, figure, paperTheme(pixelsPerInch));
     layOut(plot);
+    plot.toPainter(&painter, size.width(), size.height());
+}
+
+void draw(const Figure& figure, const QSize& size, QPaintDevice& device, bool vector) {
     QCPPainter painter;
     if (!painter.begin(&device))
         throw Error("cannot be drawn: there is not enough memory, or no drawing surface");
     painter.setMode(QCPPainter::pmVectorized, vector);
-    plot.toPainter(&painter, size.width(), size.height());
+    drawOn(figure, size, painter);
 }
 
 QString sentences(const Figure& figure) {
@@ -198,7 +202,7 @@ QByteArray asSvg(const Figure& figure, FigureWidth width) {
 }
 
 /// Checks that what exists at a path may be replaced. @throws Error
-void checkOldFile(const QString& path, bool force) {
+void checkOldFile(const QString& path, FileKind kind, bool force) {
     const QFileInfo info(path);
     if (info.isSymLink() && !info.exists())
         refuseDanglingLink(path.toStdString());
@@ -206,8 +210,7 @@ void checkOldFile(const QString& path, bool force) {
     if (!info.isFile() || info.size() == 0 || !old.open(QIODevice::ReadOnly))
         return;
     const QByteArray content = old.readAll();
-    checkReplaceable(path.toStdString(), {content.constData(), static_cast<std::size_t>(content.size())},
-                     figureFileKind(info.suffix().toLower().toStdString()), force);
+    checkReplaceable(path.toStdString(), {content.constData(), static_cast<std::size_t>(content.size())}, kind, force);
 }
 
 } // namespace
@@ -247,8 +250,24 @@ void saveFigure(const Figure& figure, const QString& path, FigureWidth width, bo
         throw Error("pictures are written as .png, .svg or .pdf", path.toStdString());
 }
 
+QSize figureSize(const Figure& figure, FigureWidth width) {
+    return sizeOf(figure, width);
+}
+
+QByteArray figureSvg(const Figure& figure, FigureWidth width) {
+    return asSvg(figure, width);
+}
+
+void drawFigureOn(QCPPainter& painter, const Figure& figure, FigureWidth width) {
+    drawOn(figure, sizeOf(figure, width), painter);
+}
+
 void writeAside(const QString& path, const QByteArray& bytes, bool force) {
-    checkOldFile(path, force);
+    writeAside(path, bytes, figureFileKind(QFileInfo(path).suffix().toLower().toStdString()), force);
+}
+
+void writeAside(const QString& path, const QByteArray& bytes, FileKind kind, bool force) {
+    checkOldFile(path, kind, force);
     const QFileInfo old(path);
     const QString target = old.exists() ? old.canonicalFilePath() : old.absoluteFilePath(); // behind a link
     const QString folder = QFileInfo(target).absolutePath();
