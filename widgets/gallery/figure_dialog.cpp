@@ -23,7 +23,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int typingMs = 350;
+constexpr int optionPauseMs = 350;
 
 QString dialogText(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
@@ -110,7 +110,7 @@ void FigureDialog::build() {
     constexpr int heightInLines = 38;
     resize(widthInCharacters * fontMetrics().averageCharWidth(), heightInLines * fontMetrics().lineSpacing());
     m_typing->setSingleShot(true);
-    m_typing->setInterval(typingMs);
+    m_typing->setInterval(optionPauseMs);
 }
 
 QWidget* FigureDialog::buildSide() {
@@ -175,17 +175,17 @@ void FigureDialog::draw() {
     if (!isFromSession(m_item)) {
         m_run->setEnabled(!m_contents->isRunning(m_item));
         if (const DrawnItem* drawn = m_contents->item(m_item))
-            show(*drawn);
+            take(*drawn);
         return;
     }
     const quint64 turn = ++m_turn;
     m_contents->draw(m_item, request(), this, [this, turn](const DrawnItem& drawn) {
         if (turn == m_turn)
-            show(drawn);
+            take(drawn);
     });
 }
 
-void FigureDialog::show(const DrawnItem& drawn) {
+void FigureDialog::take(const DrawnItem& drawn) {
     m_figure = drawn.figure;
     m_stack->setCurrentIndex(m_figure ? 1 : 0);
     m_actions->setEnabled(m_figure != nullptr);

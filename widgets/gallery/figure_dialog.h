@@ -47,7 +47,7 @@ private:
     void connectAll();
     OptionField fieldOf(const OptionInfo& option) const;
     void draw();
-    void show(const DrawnItem& drawn);
+    void take(const DrawnItem& drawn);
     void fitHeight();
 
     Document* m_document;

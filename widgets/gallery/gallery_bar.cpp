@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* sizeSetting = "gallery/size";
 constexpr const char* folderSetting = "gallery/data";
-constexpr int progressSteps = 1000;
+constexpr int galleryBarSteps = 1000;
 
 } // namespace
 
@@ -75,7 +75,7 @@ void GalleryBar::build() {
     choices->addWidget(m_files, 1);
     choices->addWidget(m_all);
     m_running->setAccessibleName(tr("State of the measurements"));
-    m_progress->setMaximum(progressSteps);
+    m_progress->setMaximum(galleryBarSteps);
     m_progress->setTextVisible(false);
     m_progress->setFixedSize(fontMetrics().averageCharWidth() * 24, fontMetrics().height() * 2 / 3);
     m_progress->setAccessibleName(tr("Progress of the measurement"));
@@ -143,7 +143,7 @@ void GalleryBar::follow() {
     const bool isBusy = m_steps->isBusy();
     m_stop->setEnabled(isBusy);
     m_progress->setEnabled(isBusy);
-    m_progress->setValue(static_cast<int>(std::lround(m_steps->fraction() * progressSteps)));
+    m_progress->setValue(static_cast<int>(std::lround(m_steps->fraction() * galleryBarSteps)));
     QStringList parts;
     if (isBusy) {
         parts << (m_steps->text().isEmpty() ? tr("Starting…") : m_steps->text());

@@ -8,7 +8,7 @@ namespace secateur {
 
 namespace {
 
-using Kind = TileState::Kind;
+using TileKind = TileState::Kind;
 
 QString fileNames(const std::vector<const RecipeStep*>& steps) {
     QStringList names;
@@ -38,17 +38,17 @@ QString detailsOf(const std::vector<const RecipeStep*>& steps, const GalleryStep
 TileState runStateOf(const FigureInfo& item, const GalleryContents& contents, double fraction) {
     const DrawnItem* drawn = contents.item(item);
     if (contents.isRunning(item))
-        return {Kind::measuring, {}, GalleryView::tr("Running the model…"), {}, fraction};
+        return {TileKind::measuring, {}, GalleryView::tr("Running the model…"), {}, fraction};
     if (drawn && drawn->figure)
-        return {Kind::drawn};
+        return {TileKind::drawn};
     const bool isText = std::holds_alternative<FromText>(item.source);
     const QString reason = drawn    ? drawn->reason
                            : isText ? GalleryView::tr("It runs the model on the calibration text.")
                                     : GalleryView::tr("It runs the model on the prompt of the tab Attention.");
     if (const QString why = contents.whyNotRun(item); !why.isEmpty())
-        return {Kind::refused, {}, why};
+        return {TileKind::refused, {}, why};
     const QString cost = costText(contents.seconds(item), 0);
-    return {Kind::missing, reason,
+    return {TileKind::missing, reason,
             cost.isEmpty() ? GalleryView::tr("Click to run") : GalleryView::tr("Click to run: %1").arg(cost)};
 }
 
@@ -57,10 +57,10 @@ TileState busyStateOf(const std::vector<const RecipeStep*>& missing, const Galle
                       const GallerySteps& steps) {
     for (const RecipeStep* step : missing)
         if (steps.isRunning({paper.id, step->id}))
-            return {Kind::measuring, {}, steps.text(), steps.command(), steps.fraction()};
+            return {TileKind::measuring, {}, steps.text(), steps.command(), steps.fraction()};
     for (const RecipeStep* step : missing)
         if (steps.isWaiting({paper.id, step->id}))
-            return {Kind::waiting, {}, GalleryView::tr("Waiting for other measurements"), {}, -1};
+            return {TileKind::waiting, {}, GalleryView::tr("Waiting for other measurements"), {}, -1};
     return {};
 }
 
@@ -82,25 +82,26 @@ TileState tileStateOf(const FigureInfo& item, const GalleryPaper& paper, const G
     if (!isFromSession(item))
         return runStateOf(item, contents, fraction);
     const std::vector<const RecipeStep*> missing = missingSteps(item, contents.steps(paper));
-    if (TileState busy = busyStateOf(missing, paper, steps); busy.kind != Kind::unknown)
+    if (TileState busy = busyStateOf(missing, paper, steps); busy.kind != TileKind::unknown)
         return busy;
     const DrawnItem* drawn = contents.item(item);
     if (!drawn)
         return {};
     if (drawn->figure)
-        return {Kind::drawn, {}, {}, detailsOf(missing, steps), -1};
+        return {TileKind::drawn, {}, {}, detailsOf(missing, steps), -1};
     QString reason = drawn->reason;
     for (const RecipeStep* step : missing)
         if (const QString failure = steps.failure({paper.id, step->id}); !failure.isEmpty())
             reason = failure;
     if (const QString problem = steps.problem(); !problem.isEmpty())
-        return {Kind::refused, reason, problem, {}, -1};
+        return {TileKind::refused, reason, problem, {}, -1};
     std::vector<const RecipeStep*> runnable = missing;
     std::erase_if(runnable, [](const RecipeStep* step) { return !step->reason.empty(); });
     if (runnable.empty())
-        return {Kind::refused, reason, missing.empty() ? drawn->hint : QString::fromStdString(missing.front()->reason),
+        return {TileKind::refused, reason,
+                missing.empty() ? drawn->hint : QString::fromStdString(missing.front()->reason),
                 detailsOf(missing, steps), -1};
-    return {Kind::missing, reason, offerFor(runnable, paper, contents, steps, reason != drawn->reason),
+    return {TileKind::missing, reason, offerFor(runnable, paper, contents, steps, reason != drawn->reason),
             detailsOf(missing, steps), -1};
 }
 

@@ -30,7 +30,7 @@ namespace secateur {
 
 namespace {
 
-constexpr const char* foldedSetting = "gallery/folded";
+constexpr const char* galleryFolded = "gallery/folded";
 
 QString usualFolder() {
     return QStandardPaths::writableLocation(QStandardPaths::CacheLocation) + "/gallery";
@@ -97,13 +97,13 @@ void GalleryView::addSection(const GalleryPaper& paper, QVBoxLayout& column) {
     m_sections.push_back(section);
     column.addWidget(section);
     const QString id = QString::fromStdString(paper.id);
-    section->setFolded(QSettings().value(foldedSetting).toStringList().contains(id));
+    section->setFolded(QSettings().value(galleryFolded).toStringList().contains(id));
     connect(section, &GallerySection::folded, this, [this, id](bool isFolded) {
-        QStringList folded = QSettings().value(foldedSetting).toStringList();
+        QStringList folded = QSettings().value(galleryFolded).toStringList();
         folded.removeAll(id);
         if (isFolded)
             folded << id;
-        QSettings().setValue(foldedSetting, folded);
+        QSettings().setValue(galleryFolded, folded);
         schedulePainting();
     });
     connect(section, &GallerySection::measureWanted, this, [this, section] { measurePaper(section->paper()); });

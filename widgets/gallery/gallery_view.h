@@ -1,7 +1,9 @@
 #pragma once
 
+#include "widgets/gallery/figure_dialog.h"
 #include "widgets/gallery/gallery_contents.h"
 #include "widgets/gallery/gallery_steps.h"
+#include "widgets/gallery/gallery_tile.h"
 
 #include <QHash>
 #include <QPointer>
@@ -25,10 +27,8 @@ namespace secateur {
 
 class ElidedLabel;
 class FigureActions;
-class FigureDialog;
 class GalleryBar;
 class GallerySection;
-class GalleryTile;
 
 /// What a gallery consists of.
 struct GallerySetup {

@@ -16,7 +16,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int pollMs = 50;
+constexpr int stepPollMs = 50;
 constexpr const char* programName = "secateur-cli";
 
 /// Reads what the command writes on standard error: lines of progress as JSON, notes, and the sentence of a failure.
@@ -108,7 +108,7 @@ StepOutcome runStep(const QString& program, const CommandLine& arguments, const 
         throw Error("cannot be started: " + process.errorString().toStdString(), program.toStdString());
     StepMessages messages;
     try {
-        while (!process.waitForFinished(pollMs) && process.state() != QProcess::NotRunning) {
+        while (!process.waitForFinished(stepPollMs) && process.state() != QProcess::NotRunning) {
             progress.check();
             messages.read(process.readAllStandardError(), progress);
         }
