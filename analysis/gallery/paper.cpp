@@ -32,12 +32,8 @@ constexpr std::array rows{
 
 const PaperRow& rowOf(std::string_view id) {
     const auto* found = std::ranges::find(rows, id, [](const PaperRow& row) { return row.paper.id; });
-    if (found == rows.end()) {
-        std::vector<std::string> ids;
-        for (const Paper& one : allPapers())
-            ids.emplace_back(one.id);
-        refuseUnknown("paper", id, ids);
-    }
+    if (found == rows.end())
+        refuseUnknown("paper", id, idsOf(allPapers()));
     return *found;
 }
 

@@ -117,10 +117,17 @@ std::vector<const CurvePoint*> PointSource::find(const Curves& curves, const Tab
     const Curve* curve = curves.curve(points.strategy);
     if (!curve)
         return found;
+    const auto isLike = [&](const CurvePoint& point) {
+        return point.key.budget == points.budget && point.key.compensation == points.compensation &&
+               point.key.recovered.empty() != points.isRecovered && point.isChosen();
+    };
+    std::string recovery = points.recovery;
+    if (points.isRecovered && recovery.empty())
+        for (const CurvePoint& point : curve->points)
+            if (isLike(point) && (recovery.empty() || point.key.recovered.size() < recovery.size()))
+                recovery = point.key.recovered;
     for (const CurvePoint& point : curve->points)
-        if (point.key.budget == points.budget && point.key.compensation == points.compensation &&
-            point.key.recovered.empty() != points.isRecovered &&
-            point.key.recovered.find(points.recovery) != std::string::npos && point.isChosen())
+        if (isLike(point) && point.key.recovered == recovery)
             found.push_back(&point);
     return found;
 }

@@ -21,7 +21,8 @@ struct TablePoints {
     Budget budget = {};               ///< not used for the dense model
     bool isRecovered = false;         ///< points after a recovery training; otherwise points without
     std::string compensation = "own"; ///< PointKey::compensation
-    std::string_view recovery = {};   ///< of recovered points: text that PointKey::recovered contains; empty = any
+    /// Of recovered points: PointKey::recovered. Empty = the shortest name that there is, which has the fewest options.
+    std::string recovery = {};
 };
 
 /// The points that the curves of a session have of these strategies, whatever their budgets, with and without

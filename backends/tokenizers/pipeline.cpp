@@ -184,7 +184,7 @@ private:
             step->apply(section);
         const std::string_view whole = section.text.text();
         std::vector<TokenPiece> pieces;
-        for (const TextRange& word : section.words) {
+        for (const WordRange& word : section.words) {
             if (word.begin >= word.end)
                 continue;
             pieces.clear();

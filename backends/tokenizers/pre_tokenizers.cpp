@@ -28,7 +28,7 @@ constexpr std::array known{
 /// Finds the pieces of a range of a text by a ScanRule.
 class Scanner {
 public:
-    Scanner(const ScanRule& rule, std::string_view text, TextRange range)
+    Scanner(const ScanRule& rule, std::string_view text, WordRange range)
         : m_rule(rule)
         , m_text(text.substr(0, range.end))
         , m_classes(unicode::classes())
@@ -160,18 +160,18 @@ private:
 
 /// A part of a word: a delimiter, or the text between delimiters.
 struct Part {
-    TextRange range;
+    WordRange range;
     bool delimiter = false;
 };
 
-TextRange rangeOf(std::size_t begin, std::size_t end) {
+WordRange rangeOf(std::size_t begin, std::size_t end) {
     return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
 }
 
 /// Divides a word into parts, given its delimiters.
 class Parts {
 public:
-    Parts(std::vector<Part>& parts, TextRange word)
+    Parts(std::vector<Part>& parts, WordRange word)
         : m_parts(parts)
         , m_word(word)
         , m_at(word.begin) {
@@ -190,7 +190,7 @@ private:
             m_parts.push_back({rangeOf(m_at, end), false});
     }
     std::vector<Part>& m_parts;
-    TextRange m_word;
+    WordRange m_word;
     std::size_t m_at;
 };
 
@@ -202,9 +202,9 @@ public:
         , m_invert(invert) {}
 
     void apply(Section& section) const override {
-        std::vector<TextRange> words;
+        std::vector<WordRange> words;
         std::vector<Part> parts;
-        for (const TextRange& word : section.words) {
+        for (const WordRange& word : section.words) {
             find(section.text.text(), word, parts);
             if (m_invert)
                 std::ranges::for_each(parts, [](Part& part) { part.delimiter = !part.delimiter; });
@@ -214,7 +214,7 @@ public:
     }
 
 private:
-    void find(std::string_view whole, TextRange word, std::vector<Part>& parts) const {
+    void find(std::string_view whole, WordRange word, std::vector<Part>& parts) const {
         const std::string_view text = whole.substr(0, word.end);
         Parts found(parts, word);
         if (const auto* kind = std::get_if<DelimiterKind>(&m_pattern)) {
@@ -237,7 +237,7 @@ private:
         found.finish();
     }
 
-    void join(const std::vector<Part>& parts, std::vector<TextRange>& words) const {
+    void join(const std::vector<Part>& parts, std::vector<WordRange>& words) const {
         switch (m_delimiters) {
         case Delimiters::removed:
             for (const Part& part : parts) {
@@ -256,7 +256,7 @@ private:
         }
     }
 
-    void joinWithPrevious(const std::vector<Part>& parts, std::vector<TextRange>& words) const {
+    void joinWithPrevious(const std::vector<Part>& parts, std::vector<WordRange>& words) const {
         const bool contiguous = m_delimiters == Delimiters::contiguous;
         const std::size_t before = words.size();
         bool previous = false;
@@ -270,7 +270,7 @@ private:
         }
     }
 
-    static void joinWithNext(const std::vector<Part>& parts, std::vector<TextRange>& words) {
+    static void joinWithNext(const std::vector<Part>& parts, std::vector<WordRange>& words) {
         const std::size_t before = words.size();
         bool next = false;
         for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
@@ -294,9 +294,9 @@ public:
         : m_rule(rule) {}
 
     void apply(Section& section) const override {
-        std::vector<TextRange> words;
+        std::vector<WordRange> words;
         words.reserve(section.text.size() / 4);
-        for (const TextRange& word : section.words)
+        for (const WordRange& word : section.words)
             scan(m_rule, section.text.text(), word, words);
         section.words = std::move(words);
     }
@@ -309,7 +309,7 @@ private:
 template <typename Write>
 void rewriteWords(Section& section, Write write) {
     Rewriter fresh(section.text);
-    for (TextRange& word : section.words) {
+    for (WordRange& word : section.words) {
         const std::size_t begin = fresh.text().size();
         write(fresh, word);
         word = rangeOf(begin, fresh.text().size());
@@ -321,7 +321,7 @@ class PrefixBlank : public PreTokenizer {
 public:
     void apply(Section& section) const override {
         const std::string& text = section.text.text();
-        rewriteWords(section, [&](Rewriter& fresh, const TextRange& word) {
+        rewriteWords(section, [&](Rewriter& fresh, const WordRange& word) {
             if (word.begin < word.end && text[word.begin] != ' ')
                 fresh.putBefore(" ", word.begin);
             fresh.keep(word.begin, word.end);
@@ -338,7 +338,7 @@ public:
 
     void apply(Section& section) const override {
         const std::string& text = section.text.text();
-        rewriteWords(section, [&](Rewriter& fresh, const TextRange& word) {
+        rewriteWords(section, [&](Rewriter& fresh, const WordRange& word) {
             const std::string_view spelled = std::string_view(text).substr(word.begin, word.end - word.begin);
             const bool marked = spelled.starts_with(m_mark) || spelled.starts_with(' ');
             const bool wanted = m_scheme == PrependScheme::always ||
@@ -367,12 +367,12 @@ private:
 class WordsAndOthers : public PreTokenizer {
 public:
     void apply(Section& section) const override {
-        std::vector<TextRange> words;
+        std::vector<WordRange> words;
         const std::string_view text = section.text.text();
         const auto kindOf = [&](const unicode::Character& character) {
             return unicode::isSpace(character.code) ? 0 : unicode::isWordCharacter(character.code) ? 1 : 2;
         };
-        for (const TextRange& word : section.words) {
+        for (const WordRange& word : section.words) {
             int last = 0;
             for (std::size_t at = word.begin; at < word.end;) {
                 const unicode::Character character = unicode::characterAt(text, at);
@@ -399,7 +399,7 @@ std::optional<ScanRule> knownScanRule(std::string_view pattern) {
     return std::nullopt;
 }
 
-void scan(const ScanRule& rule, std::string_view text, TextRange range, std::vector<TextRange>& pieces) {
+void scan(const ScanRule& rule, std::string_view text, WordRange range, std::vector<WordRange>& pieces) {
     const Scanner scanner(rule, text, range);
     for (std::size_t at = range.begin; at < range.end;) {
         const std::size_t end = scanner.pieceEnd(at);

@@ -15,7 +15,7 @@
 namespace secateur {
 
 /// A word: the bytes [begin, end) of a text.
-struct TextRange {
+struct WordRange {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
 };
@@ -48,12 +48,12 @@ inline constexpr ScanRule qwen2Rule{
     .foldedContractions = true, .anyLetterPrefix = true, .newlinesApart = true, .mostDigits = 1};
 
 /// Appends the pieces of a range of a text, in order. Together they cover the range. @param text valid UTF-8
-void scan(const ScanRule& rule, std::string_view text, TextRange range, std::vector<TextRange>& pieces);
+void scan(const ScanRule& rule, std::string_view text, WordRange range, std::vector<WordRange>& pieces);
 
 /// A text and its words. Text outside of words produces no tokens.
 struct Section {
     AlignedText text;
-    std::vector<TextRange> words;
+    std::vector<WordRange> words;
 };
 
 /// A step that splits words into smaller words. Immutable.

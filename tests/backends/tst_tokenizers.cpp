@@ -319,7 +319,7 @@ private slots:
             std::string text;
             for (std::size_t i = random() % 12; i > 0; --i)
                 text += letters[random() % letters.size()];
-            std::vector<TextRange> pieces;
+            std::vector<WordRange> pieces;
             scan(*rule, text, {0, static_cast<std::uint32_t>(text.size())}, pieces);
             std::size_t next = 0;
             regex.forEach(text, [&](std::size_t begin, std::size_t end) {
