@@ -222,7 +222,7 @@ bool holdsResult(const Session& session, const RecipeChoice& choice, const Metri
     });
 }
 
-RecipeStep measureStep(const RecipeChoice& choice, const Session& session, const MeasureChoice& choices) {
+RecipeStep measureStep(const RecipeChoice& choice, const Session& session, const MeasureStepChoice& choices) {
     const std::vector<MetricRequest> all = parseMetricRequests(choices.metrics);
     std::vector<std::string> lacking;
     std::vector<std::string> every;

@@ -40,7 +40,7 @@ struct StepTask {
 };
 
 /// A metric step: `measure`.
-struct MeasureChoice {
+struct MeasureStepChoice {
     std::string_view id;      ///< RecipeStep::id
     std::string_view summary; ///< what is measured; the text and the number of tokens are added
     std::string metrics;      ///< "gate_norm,attention_ratio"
@@ -49,7 +49,7 @@ struct MeasureChoice {
 };
 /// A command that lists only the metrics that the session lacks; all, if it has all. A metric whose text is missing is
 /// measured on the built-in text, except for tasks: the step then has a reason.
-RecipeStep measureStep(const RecipeChoice& choice, const Session& session, const MeasureChoice& step);
+RecipeStep measureStep(const RecipeChoice& choice, const Session& session, const MeasureStepChoice& step);
 
 /// An ablation step: `ablate`.
 struct AblateChoice {
