@@ -63,18 +63,29 @@ std::size_t columnsIn(std::string_view line) {
     return columns;
 }
 
+/// The text up to the end of its first line. Line breaks inside quotes do not end a line.
+std::string_view csvLine(std::string_view content) {
+    bool isQuoted = false;
+    const auto* const end = std::ranges::find_if(content, [&](char c) {
+        isQuoted = isQuoted != (c == '"');
+        return c == '\n' && !isQuoted;
+    });
+    return content.substr(0, static_cast<std::size_t>(end - content.begin()));
+}
+
 /// A text whose first two lines have the same number of columns, at least two.
 bool isCsv(std::string_view content) {
-    const std::size_t end = std::min(content.find('\n'), content.size());
-    const std::string_view rest = content.substr(std::min(end + 1, content.size()));
-    const std::size_t columns = columnsIn(content.substr(0, end));
-    return columns > 1 && !holds(content.substr(0, end), std::string_view("\0", 1)) && !isJsonObject(content) &&
-           (rest.empty() || columnsIn(rest.substr(0, rest.find('\n'))) == columns);
+    const std::string_view head = csvLine(content);
+    const std::string_view rest = content.substr(std::min(head.size() + 1, content.size()));
+    const std::size_t columns = columnsIn(head);
+    return columns > 1 && !holds(head, std::string_view("\0", 1)) && !isJsonObject(content) &&
+           (rest.empty() || columnsIn(csvLine(rest)) == columns);
 }
 
 bool isFigureJson(std::string_view content) {
-    constexpr std::array<std::string_view, 7> kinds{"\"heat_map\"",  "\"series\"",  "\"bands\"", "\"histogram\"",
-                                                    "\"scatter\"", "\"curves\"", "\"panels\""};
+    constexpr std::array<std::string_view, 9> kinds{"\"heat_map\"",  "\"series\"",  "\"bands\"",
+                                                    "\"histogram\"", "\"scatter\"", "\"curves\"",
+                                                    "\"panels\"",    "\"grid\"",    "\"table\""};
     return isJsonObject(content) && holds(content, "\"kind\"") && holds(content, "\"title\"") &&
            std::ranges::any_of(kinds, [&](std::string_view kind) { return holds(content, kind); });
 }
@@ -82,6 +93,29 @@ bool isFigureJson(std::string_view content) {
 bool isReport(std::string_view content) {
     constexpr std::string_view before = "<!DOCTYPE html>\n<!-- ";
     return content.starts_with(before) && content.substr(before.size()).starts_with(reportMark);
+}
+
+/// Whether a text begins with words and the mark of a table's file.
+bool isTableAfter(std::string_view before, std::string_view content) {
+    return content.starts_with(before) && content.substr(before.size()).starts_with(tableMark);
+}
+
+bool isMarkdownTable(std::string_view content) {
+    return isTableAfter("<!-- ", content);
+}
+
+bool isLatexTable(std::string_view content) {
+    return isTableAfter("% ", content);
+}
+
+bool isHtmlTable(std::string_view content) {
+    return isTableAfter("<!DOCTYPE html>\n<!-- ", content);
+}
+
+/// The mark begins the last line.
+bool isCaption(std::string_view content) {
+    content = content.substr(0, content.find_last_not_of('\n') + 1);
+    return content.substr(content.find_last_of('\n') + 1).starts_with(captionMark); // npos + 1 = 0
 }
 
 bool isGguf(std::string_view content) {
@@ -122,6 +156,10 @@ constexpr std::array rows{
     KindRow{FileKind::pdf, "pdf", "a PDF document", true, isPdf},
     KindRow{FileKind::csv, "csv", "a CSV table", true, isCsv},
     KindRow{FileKind::figureJson, "json", "a figure's numbers", true, isFigureJson},
+    KindRow{FileKind::markdown, "md", "a table that Secateur wrote in Markdown", true, isMarkdownTable},
+    KindRow{FileKind::latex, "tex", "a table that Secateur wrote in LaTeX", true, isLatexTable},
+    KindRow{FileKind::html, "html", "a table that Secateur wrote in HTML", true, isHtmlTable},
+    KindRow{FileKind::caption, "", "the caption of a figure", true, isCaption},
     KindRow{FileKind::gguf, "", "a GGUF file", false, isGguf},
     KindRow{FileKind::exportCard, "", "the card of an export", false, isExportCard},
     KindRow{FileKind::compensation, "", "the compensation of a mask", false, isCompensation},
@@ -142,11 +180,21 @@ std::string lowerCase(std::string_view text) {
 }
 
 /// Files of checkpoints that have no weights in them: configuration and tokenizer.
-constexpr std::array<std::string_view, 15> companionNames{
-    "config.json",              "generation_config.json", "tokenizer.json",          "tokenizer_config.json",
-    "tokenizer.model",          "spiece.model",           "special_tokens_map.json", "added_tokens.json",
-    "preprocessor_config.json", "chat_template.json",     "chat_template.jinja",     "vocab.json",
-    "vocab.txt",                "merges.txt",             "sentencepiece.bpe.model"};
+constexpr std::array<std::string_view, 15> companionNames{"config.json",
+                                                          "generation_config.json",
+                                                          "tokenizer.json",
+                                                          "tokenizer_config.json",
+                                                          "tokenizer.model",
+                                                          "spiece.model",
+                                                          "special_tokens_map.json",
+                                                          "added_tokens.json",
+                                                          "preprocessor_config.json",
+                                                          "chat_template.json",
+                                                          "chat_template.jinja",
+                                                          "vocab.json",
+                                                          "vocab.txt",
+                                                          "merges.txt",
+                                                          "sentencepiece.bpe.model"};
 
 constexpr std::array<std::string_view, 12> weightFileEndings{".safetensors", ".gguf", ".ggml",    ".bin",
                                                              ".pt",          ".pth",  ".ckpt",    ".onnx",
@@ -176,7 +224,8 @@ FileKind reportFileKind(std::string_view extension) {
 FileKind figureFileKind(std::string_view extension) {
     const auto row = std::ranges::find(rows, extension, &KindRow::extension);
     if (extension.empty() || row == rows.end())
-        throw Error("figures are written as .png, .svg, .pdf, .csv or .json", std::string(extension));
+        throw Error("figures are written as .png, .svg, .pdf, .csv or .json, tables also as .md, .tex or .html",
+                    std::string(extension));
     return row->kind;
 }
 

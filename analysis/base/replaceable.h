@@ -14,9 +14,13 @@ enum class FileKind {
     pdf,
     csv,
     figureJson, ///< `plot --out FILE.json`
-    gguf,       ///< an export in one file
-    exportCard, ///< the card beside it
-    compensation, ///< the compensation beside a mask
+    markdown,   ///< a table of a figure; also the next two
+    latex,
+    html,
+    caption,       ///< the caption beside a picture
+    gguf,          ///< an export in one file
+    exportCard,    ///< the card beside it
+    compensation,  ///< the compensation beside a mask
     adapter,       ///< weights of an adapter (adapter_model.safetensors)
     adapterConfig, ///< their configuration (adapter_config.json)
     training,      ///< a training run that can go on (checkpoint.safetensors)
@@ -47,6 +51,10 @@ bool isExportCard(std::string_view content);
 inline constexpr std::string_view compensationMark = "secateur_compensation";
 /// The words that begin the comment in the second line of a report.
 inline constexpr std::string_view reportMark = "Report, written by Secateur";
+/// The words that begin the comment in the first line of a table's file.
+inline constexpr std::string_view tableMark = "Table, written by Secateur";
+/// The words that begin the last line of a caption's file.
+inline constexpr std::string_view captionMark = "Drawn by Secateur";
 /// Key in the metadata of the file of a training run.
 inline constexpr std::string_view trainingMark = "secateur_training";
 

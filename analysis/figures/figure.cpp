@@ -7,7 +7,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <vector>
 
 namespace secateur {
 
@@ -95,6 +98,25 @@ std::vector<MetricResult> overLengths(const MetricResult& result) {
 }
 
 } // namespace
+
+FigureBox boxOf(std::span<const double> values) {
+    constexpr double reach = 1.5; // interquartile ranges
+    std::vector<double> sorted;
+    std::ranges::copy_if(values, std::back_inserter(sorted), [](double value) { return !std::isnan(value); });
+    std::ranges::sort(sorted);
+    const std::vector<double> quartiles = percentiles(sorted, std::array{25.0, 50.0, 75.0});
+    FigureBox box{.q1 = quartiles[0], .median = quartiles[1], .q3 = quartiles[2]};
+    const double range = reach * (box.q3 - box.q1);
+    box.lower = box.q1;
+    box.upper = box.q3;
+    for (const double value : sorted) {
+        if (value < box.q1 - range || value > box.q3 + range)
+            box.outliers.push_back(value);
+        box.lower = value >= box.q1 - range ? std::min(box.lower, value) : box.lower;
+        box.upper = value <= box.q3 + range ? std::max(box.upper, value) : box.upper;
+    }
+    return box;
+}
 
 std::string axisLabel(const MetricResult& result) {
     const MetricInfo& info = *result.request.info;

@@ -75,6 +75,37 @@ const CurveTask* taskOf(const Curves& curves, const PointColumn& column) {
     return found == curves.tasks.end() ? nullptr : &*found;
 }
 
+std::vector<TablePoints> allPointsOf(const Session& session, std::span<const std::string_view> strategies) {
+    std::vector<TablePoints> all;
+    for (const Curves& curves : session.curves)
+        for (const std::string_view strategy : strategies)
+            if (const Curve* curve = curves.curve(strategy))
+                for (const CurvePoint& point : curve->points) {
+                    const bool isRecovered = !point.key.recovered.empty();
+                    const bool isKnown = std::ranges::any_of(all, [&](const TablePoints& one) {
+                        return one.strategy == strategy && one.budget == point.key.budget &&
+                               one.isRecovered == isRecovered && one.compensation == point.key.compensation;
+                    });
+                    if (!isKnown)
+                        all.push_back(
+                            {std::string(strategy), point.key.budget, isRecovered, point.key.compensation, {}});
+                }
+    return all;
+}
+
+double removedShare(const Session& session, const TablePoints& points) {
+    for (auto curves = session.curves.rbegin(); curves != session.curves.rend(); ++curves) {
+        const std::vector<const CurvePoint*> found = PointSource::find(*curves, points);
+        if (found.empty() || curves->dense.parameters == 0)
+            continue;
+        double kept = 0;
+        for (const CurvePoint* point : found)
+            kept += static_cast<double>(point->parameters) / static_cast<double>(found.size());
+        return 1 - kept / static_cast<double>(curves->dense.parameters);
+    }
+    return notMeasured;
+}
+
 PointSource::PointSource(const Session& session, std::vector<TablePoints> wanted)
     : m_session(session)
     , m_wanted(std::move(wanted)) {}
@@ -86,9 +117,17 @@ std::vector<const CurvePoint*> PointSource::find(const Curves& curves, const Tab
     const Curve* curve = curves.curve(points.strategy);
     if (!curve)
         return found;
+    const auto isLike = [&](const CurvePoint& point) {
+        return point.key.budget == points.budget && point.key.compensation == points.compensation &&
+               point.key.recovered.empty() != points.isRecovered && point.isChosen();
+    };
+    std::string recovery = points.recovery;
+    if (points.isRecovered && recovery.empty())
+        for (const CurvePoint& point : curve->points)
+            if (isLike(point) && (recovery.empty() || point.key.recovered.size() < recovery.size()))
+                recovery = point.key.recovered;
     for (const CurvePoint& point : curve->points)
-        if (point.key.budget == points.budget && point.key.compensation == points.compensation &&
-            point.key.recovered.empty() != points.isRecovered && point.isChosen())
+        if (isLike(point) && point.key.recovered == recovery)
             found.push_back(&point);
     return found;
 }

@@ -6,6 +6,7 @@
 #include "analysis/session/session.h"
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +19,19 @@ namespace secateur {
 struct TablePoints {
     std::string strategy = {};        ///< result id; empty = the dense model
     Budget budget = {};               ///< not used for the dense model
-    bool isRecovered = false;         ///< points after a recovery training, of any recipe; otherwise points without
+    bool isRecovered = false;         ///< points after a recovery training; otherwise points without
     std::string compensation = "own"; ///< PointKey::compensation
+    /// Of recovered points: PointKey::recovered. Empty = the shortest name that there is, which has the fewest options.
+    std::string recovery = {};
 };
+
+/// The points that the curves of a session have of these strategies, whatever their budgets, with and without
+/// recovery.
+std::vector<TablePoints> allPointsOf(const Session& session, std::span<const std::string_view> strategies);
+
+/// The share of the dense model's parameters that the masks of these points remove, 0 to 1: the mean over repetitions.
+/// NaN if no curves have such points.
+double removedShare(const Session& session, const TablePoints& points);
 
 /// A quantity of points, as a column or an axis shows it.
 struct PointColumn {

@@ -89,12 +89,27 @@ private:
         for (const PointRow& row : m_choice.rows) {
             auto& values = m_values.emplace_back();
             for (const PointColumn& column : m_choice.columns) {
-                values.push_back(column.isAverage ? PointValue{} : m_source.value(column, row.points));
+                values.push_back(column.isAverage ? PointValue{} : valueOf(column, row));
                 hasAny |= !row.points.strategy.empty() && values.back().repetitions > 0;
             }
         }
         if (!hasAny)
             throw lacking(m_source.session(), "curves with " + wantedStrategies(), m_choice.paper, m_choice.step);
+    }
+
+    /// The value of a row. The speed may be that of another mask of the same size.
+    PointValue valueOf(const PointColumn& column, const PointRow& row) const {
+        PointValue value = m_source.value(column, row.points);
+        if (column.metric != "speedup")
+            return value;
+        for (const std::string& other : row.timedAs) {
+            if (value.repetitions > 0)
+                break;
+            TablePoints points = row.points;
+            points.strategy = other;
+            value = m_source.value(column, points);
+        }
+        return value;
     }
 
     std::string wantedStrategies() const {
@@ -114,7 +129,7 @@ private:
         for (std::size_t column = 0; column < m_choice.columns.size(); ++column) {
             bool isComplete = countsInAverages(column);
             for (std::size_t row = 0; row < m_values.size(); ++row)
-                isComplete = isComplete && (isEmpty(row) || m_values[row][column].repetitions > 0);
+                isComplete = isComplete && (!hasTasks(row) || m_values[row][column].repetitions > 0);
             m_averaged.push_back(isComplete);
         }
         for (std::size_t row = 0; row < m_values.size(); ++row)
@@ -142,18 +157,19 @@ private:
                 ++count;
             }
         PointValue value;
-        if (count > 0 && !isEmptyBeforeAverages(row)) {
+        if (count > 0 && hasTasks(row)) {
             value.value = sum / static_cast<double>(count);
             value.repetitions = 1;
         }
         return value;
     }
 
-    bool isEmptyBeforeAverages(std::size_t row) const {
+    /// Whether a row has the value of any column that averages may cover.
+    bool hasTasks(std::size_t row) const {
         for (std::size_t column = 0; column < m_choice.columns.size(); ++column)
-            if (!m_choice.columns[column].isAverage && m_values[row][column].repetitions > 0)
-                return false;
-        return true;
+            if (countsInAverages(column) && m_values[row][column].repetitions > 0)
+                return true;
+        return false;
     }
 
     void addColumns(FigureTable& table) const {
@@ -167,7 +183,7 @@ private:
     bool isBest(std::size_t row, std::size_t column) const {
         const PointValue& value = m_values[row][column];
         const PointRow& own = m_choice.rows[row];
-        if (own.points.strategy.empty() || value.repetitions == 0)
+        if (own.points.strategy.empty() || value.repetitions == 0 || m_choice.columns[column].metric == "speedup")
             return false;
         bool hasRivals = false;
         for (std::size_t other = 0; other < m_values.size(); ++other) {
@@ -201,7 +217,10 @@ private:
         table.rows.push_back(std::move(made));
         if (hasPublished) {
             published->isUsed = true;
-            addPublished(table, *published, row.lead, row.tail);
+            std::vector<TableCell> lead = row.lead;
+            if (m_choice.budgetColumn && !row.points.strategy.empty())
+                lead[*m_choice.budgetColumn] = textCell(std::string(published->budget));
+            addPublished(table, *published, std::move(lead), row.tail);
         }
     }
 

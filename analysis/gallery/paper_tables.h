@@ -21,6 +21,8 @@ struct PointRow {
     bool startsGroup = false;
     /// PublishedValue::ourBudget of the published row; empty = budgetText(points.budget).
     std::string paperBudget = {};
+    /// Strategies of which a mask of the same budget stands for the speed, if this one's was not timed.
+    std::vector<std::string> timedAs = {};
 };
 
 /// What a table shows.

@@ -26,6 +26,8 @@ constexpr double tokensOfText = 300'000;
 /// Bytes of a token: few for the expected cost, and more than texts have for deciding whether a text was read whole.
 constexpr double usualBytesOfToken = 4;
 constexpr double mostBytesOfToken = 8;
+/// Expected cost of a generated token, beside one that is read among many: all weights are read for it.
+constexpr double stepCost = 5;
 
 /// Names of tasks, as opposed to texts: their prompts are read by --task.
 bool isTaskName(std::string_view name) {
@@ -128,6 +130,29 @@ double choosingPasses(const SweepSeries& series, const ModelSpec& spec) {
     return passes;
 }
 
+LatencyRules timesOf(const SweepChoice& step) {
+    LatencyRules rules;
+    if (step.newTokens > 0)
+        rules.newTokens = step.newTokens;
+    if (step.warmup >= 0)
+        rules.warmup = step.warmup;
+    if (step.runs > 0)
+        rules.runs = step.runs;
+    return rules;
+}
+
+void addTimes(CommandLine& command, const SweepChoice& step) {
+    if (!step.wantsTimes)
+        return;
+    command.emplace_back("--latency");
+    if (step.newTokens > 0)
+        addTo(command, "--new-tokens", std::to_string(step.newTokens));
+    if (step.warmup >= 0)
+        addTo(command, "--warmup", std::to_string(step.warmup));
+    if (step.runs > 0)
+        addTo(command, "--runs", std::to_string(step.runs));
+}
+
 /// Expected tokens of a sweep. Points of one series share the cost of choosing.
 double sweepTokens(const RecipeChoice& choice, const Session& session, const SweepChoice& step,
                    std::span<const SweepSeries> series, std::span<const StepTask> tasks) {
@@ -140,8 +165,8 @@ double sweepTokens(const RecipeChoice& choice, const Session& session, const Swe
     for (const SweepSeries& one : series)
         tokens += calibration * share * choosingPasses(one, session.model.spec);
     if (step.wantsTimes) {
-        const LatencyRules rules;
-        tokens += 2 * points * (rules.warmup + rules.runs) * (rules.promptTokens + rules.newTokens);
+        const LatencyRules rules = timesOf(step);
+        tokens += points * (rules.warmup + rules.runs) * (rules.promptTokens + stepCost * rules.newTokens);
     }
     return tokens + static_cast<double>(pointsOf(series)) * (step.recover.empty() ? 0 : step.recoverTokens);
 }
@@ -197,7 +222,7 @@ bool holdsResult(const Session& session, const RecipeChoice& choice, const Metri
     });
 }
 
-RecipeStep measureStep(const RecipeChoice& choice, const Session& session, const MeasureChoice& choices) {
+RecipeStep measureStep(const RecipeChoice& choice, const Session& session, const MeasureStepChoice& choices) {
     const std::vector<MetricRequest> all = parseMetricRequests(choices.metrics);
     std::vector<std::string> lacking;
     std::vector<std::string> every;
@@ -265,8 +290,7 @@ RecipeStep sweepStep(const RecipeChoice& choice, const Session& session, const S
         addTo(step.arguments, "--score", scored);
     addRules(step.arguments, choices.score, "--score-tokens");
     const std::vector<StepTask> tasks = addTasks(step, choice, choices.tasks, choices.limit);
-    if (choices.wantsTimes)
-        step.arguments.emplace_back("--latency");
+    addTimes(step.arguments, choices);
     if (!choices.protect.empty())
         addTo(step.arguments, "--protect", std::string(choices.protect));
     if (!choices.compensate.empty())
@@ -353,7 +377,7 @@ RecipeStep latencyStep(const RecipeChoice& choice, const Session& session, const
         addTo(step.arguments, "--by", "sublayer");
     if (choices.newTokens > 0) {
         const LatencyRules rules;
-        step.tokens += static_cast<double>((rules.warmup + rules.runs) * (rules.promptTokens + choices.newTokens));
+        step.tokens += (rules.warmup + rules.runs) * (rules.promptTokens + stepCost * choices.newTokens);
         step.isDone = step.isDone && std::ranges::any_of(session.evaluations, [&](const Evaluation& evaluation) {
                           return evaluation.mask.digest == "dense" && evaluation.latency &&
                                  evaluation.latency->rules.newTokens == choices.newTokens;

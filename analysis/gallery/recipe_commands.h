@@ -40,7 +40,7 @@ struct StepTask {
 };
 
 /// A metric step: `measure`.
-struct MeasureChoice {
+struct MeasureStepChoice {
     std::string_view id;      ///< RecipeStep::id
     std::string_view summary; ///< what is measured; the text and the number of tokens are added
     std::string metrics;      ///< "gate_norm,attention_ratio"
@@ -49,7 +49,7 @@ struct MeasureChoice {
 };
 /// A command that lists only the metrics that the session lacks; all, if it has all. A metric whose text is missing is
 /// measured on the built-in text, except for tasks: the step then has a reason.
-RecipeStep measureStep(const RecipeChoice& choice, const Session& session, const MeasureChoice& step);
+RecipeStep measureStep(const RecipeChoice& choice, const Session& session, const MeasureStepChoice& step);
 
 /// An ablation step: `ablate`.
 struct AblateChoice {
@@ -74,7 +74,10 @@ struct SweepChoice {
     StepScore score = {};
     std::vector<StepTask> tasks = {};  ///< those whose files are missing are left out and named
     int limit = 0;                     ///< questions of each task; 0 = all
-    bool wantsTimes = false;           ///< --latency, with its defaults
+    bool wantsTimes = false;           ///< --latency
+    int newTokens = 0;                 ///< --new-tokens; 0 = the default
+    int warmup = -1;                   ///< --warmup; -1 = the default
+    int runs = 0;                      ///< --runs; 0 = the default
     std::string_view protect = {};     ///< --protect; empty = that of the preset
     std::string_view compensate = {};  ///< --compensate; empty = own
     std::string recover = {};          ///< --recover: recipe of a recovery training; empty = none
@@ -123,7 +126,7 @@ bool holdsResult(const Session& session, const RecipeChoice& choice, const Metri
 struct NeededPoints {
     std::vector<SweepSeries> series;
     std::vector<std::string> compensations{"own"};
-    std::string recovered = {};          ///< PointKey::recovered of further points; empty = none
+    std::string recovered = {};          ///< recipe of the recovery training of further points; empty = none
     bool needsText = false;              ///< losses, or pooled distances
     std::vector<std::string> tasks = {}; ///< paths of task files (CurveTask::source)
     int limit = 0;                       ///< questions of each task; 0 = all
@@ -142,5 +145,15 @@ std::size_t pointsOf(std::span<const SweepSeries> series);
 /// Budgets of a paper for a model of another depth: rule 2 of the manual's page on papers.
 /// @param budgets in units, for a model of paperLayers layers @returns ascending, without repetitions
 std::vector<int> adaptedBudgets(std::span<const int> budgets, int paperLayers, int layers);
+
+/// A budget of a paper, and the one that a model of another depth gets in its place.
+struct AdaptedBudget {
+    int paper = 0;
+    int ours = 0;
+};
+/// adaptedBudgets() with the budgets of the paper. Of several that become equal, the first stays.
+std::vector<AdaptedBudget> pairedBudgets(std::span<const int> budgets, int paperLayers, int layers);
+/// "1,4,7": budgets as an option takes them.
+std::string budgetList(std::span<const int> budgets);
 
 } // namespace secateur

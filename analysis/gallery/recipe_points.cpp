@@ -51,7 +51,7 @@ bool isMeasured(const CurvePoint& point, const NeededPoints& needed, const std::
     });
 }
 
-/// The keys of a series' points. The seeds are those of a sweep without --seed.
+/// The keys of a series' points without recovery. The seeds are those of a sweep without --seed.
 std::vector<PointKey> keysOf(const SweepSeries& series, const NeededPoints& needed) {
     std::vector<PointKey> keys;
     const bool isRandom = series.strategy.needsSeed();
@@ -61,32 +61,48 @@ std::vector<PointKey> keysOf(const SweepSeries& series, const NeededPoints& need
                 PointKey key{.budget = budget, .compensation = compensation, .repetition = repetition};
                 if (isRandom)
                     key.seed = static_cast<std::uint64_t>(repetition);
-                keys.push_back(key);
-                if (!needed.recovered.empty()) {
-                    key.recovered = needed.recovered;
-                    keys.push_back(std::move(key));
-                }
+                keys.push_back(std::move(key));
             }
     return keys;
+}
+
+/// Whether a point was recovered by a recipe, whatever options replaced the recipe's own: "amp:steps=50".
+bool isRecoveredBy(const std::string& recovered, const std::string& recipe) {
+    return recovered == recipe || recovered.starts_with(recipe + ":");
+}
+
+/// Whether curves hold a point with all that is needed. @param recipe of a recovery; empty = none
+bool holds(const Curves& curves, const Curve& curve, const PointKey& key, const std::string& recipe,
+           const NeededPoints& needed) {
+    const auto tasks = hasConditions(curves, needed) ? taskNames(curves, needed) : std::nullopt;
+    return tasks && std::ranges::any_of(curve.points, [&](const CurvePoint& point) {
+               PointKey own = point.key;
+               if (!recipe.empty() && isRecoveredBy(own.recovered, recipe))
+                   own.recovered.clear();
+               else if (!recipe.empty())
+                   return false;
+               return own == key && isMeasured(point, needed, *tasks);
+           });
 }
 
 } // namespace
 
 bool holdsPoints(const Session& session, const NeededPoints& needed) {
-    const auto isHeld = [&](const std::string& strategy, const PointKey& key) {
+    std::vector<std::string> recipes{""};
+    if (!needed.recovered.empty())
+        recipes.push_back(needed.recovered);
+    const auto isHeld = [&](const std::string& strategy, const PointKey& key, const std::string& recipe) {
         return std::ranges::any_of(session.curves, [&](const Curves& curves) {
             const Curve* curve = curves.curve(strategy);
-            const CurvePoint* point = curve ? curve->point(key) : nullptr;
-            if (!point || !hasConditions(curves, needed))
-                return false;
-            const auto tasks = taskNames(curves, needed);
-            return tasks && isMeasured(*point, needed, *tasks);
+            return curve && holds(curves, *curve, key, recipe, needed);
         });
     };
-    return std::ranges::all_of(needed.series, [&](const SweepSeries& series) {
-        const std::string strategy = series.strategy.resultId();
-        return std::ranges::all_of(keysOf(series, needed), [&](const PointKey& key) { return isHeld(strategy, key); });
-    });
+    for (const SweepSeries& series : needed.series)
+        for (const PointKey& key : keysOf(series, needed))
+            for (const std::string& recipe : recipes)
+                if (!isHeld(series.strategy.resultId(), key, recipe))
+                    return false;
+    return true;
 }
 
 std::size_t pointsOf(std::span<const SweepSeries> series) {
@@ -96,15 +112,32 @@ std::size_t pointsOf(std::span<const SweepSeries> series) {
     return points;
 }
 
-std::vector<int> adaptedBudgets(std::span<const int> budgets, int paperLayers, int layers) {
-    std::set<int> adapted;
+std::vector<AdaptedBudget> pairedBudgets(std::span<const int> budgets, int paperLayers, int layers) {
     const int largest = budgets.empty() ? 0 : *std::ranges::max_element(budgets);
-    const bool fits = layers == paperLayers || 2 * largest <= layers;
+    const bool stand = layers == paperLayers || 2 * largest <= layers;
+    std::vector<AdaptedBudget> pairs;
+    for (const int budget : budgets) {
+        const double share = static_cast<double>(budget) / paperLayers;
+        const int ours = stand ? budget : std::max(1, static_cast<int>(std::lround(share * layers)));
+        if (std::ranges::find(pairs, ours, &AdaptedBudget::ours) == pairs.end())
+            pairs.push_back({budget, ours});
+    }
+    return pairs;
+}
+
+std::vector<int> adaptedBudgets(std::span<const int> budgets, int paperLayers, int layers) {
+    std::vector<int> adapted;
+    for (const AdaptedBudget& pair : pairedBudgets(budgets, paperLayers, layers))
+        adapted.push_back(pair.ours);
+    std::ranges::sort(adapted);
+    return adapted;
+}
+
+std::string budgetList(std::span<const int> budgets) {
+    std::string list;
     for (const int budget : budgets)
-        adapted.insert(
-            fits ? budget
-                 : std::max(1, static_cast<int>(std::lround(static_cast<double>(budget) * layers / paperLayers))));
-    return {adapted.begin(), adapted.end()};
+        list += (list.empty() ? "" : ",") + std::to_string(budget);
+    return list;
 }
 
 } // namespace secateur

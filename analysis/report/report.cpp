@@ -108,7 +108,6 @@ ReportSection figuresSection(const std::vector<DrawnFigure>& drawn, bool tables)
         if ((one.figure.kind == FigureKind::table) != tables)
             continue;
         ReportFigure block{{}, one.figure, one.figure.caption, isNarrow(one.figure)};
-        block.figure.title.clear(); // the caption names the model
         section.blocks.emplace_back(std::move(block));
     }
     return section;

@@ -1,4 +1,5 @@
 #include "analysis/base/shown_text.h"
+#include "analysis/metrics/metric.h"
 #include "analysis/report/report_sections.h"
 #include "analysis/report/sweep_commands.h"
 #include "analysis/session/command_line.h"
@@ -6,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,12 +16,9 @@ namespace secateur {
 
 namespace {
 
-/// A name as that of a file: other characters than letters, digits, points and hyphens become underscores.
-std::string asFileName(std::string name) {
-    for (char& c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-')
-            c = '_';
-    return name;
+/// The file of a figure by its request.
+std::string figureFile(const std::string& request) {
+    return fileForm(request) + ".pdf";
 }
 
 /// The file of a mask, as the commands name it; empty for the dense model.
@@ -29,8 +26,8 @@ std::string maskFileOf(const Session& session, const std::string& digest) {
     if (digest == "dense")
         return {};
     const SessionMask* mask = session.mask(digest);
-    const std::string name = asFileName(mask ? mask->name : shortDigest(digest));
-    return name.ends_with(".json") ? name : name + ".mask.json";
+    const std::string name = mask ? mask->name : shortDigest(digest);
+    return name.ends_with(".json") ? name : maskFileName(name);
 }
 
 class CommandList {
@@ -134,7 +131,7 @@ ReportSection commandsSection(const Session& session, const ReportChoice& choice
     addSweeps(section, session, file);
     CommandList commands(file);
     for (const std::string& figure : figures)
-        commands.add(plotCommand(file, figure, asFileName(figure) + ".pdf"));
+        commands.add(plotCommand(file, figure, figureFile(figure)));
     commands.appendTo(section, "Figures and tables", "");
     return section;
 }

@@ -1,5 +1,6 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/figures/table_text.h"
 #include "analysis/gallery/figure_table.h"
 #include "analysis/session/command_line.h"
 #include "app/cli/cli_common.h"
@@ -24,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -37,6 +39,8 @@ struct PlotArguments {
     std::string figure;
     std::string out;
     std::string width = "page";
+    bool hasTitle = false;
+    bool hasCaption = false;
     std::string reference;
     MeasureOptions text;
     std::optional<std::string> prompt; ///< prompt of figures that need one
@@ -50,7 +54,8 @@ void checkCanDraw(const std::string&) {}
 void savePicture(const Figure& figure, const PlotArguments& arguments) {
     runOffscreen([&] {
         saveFigure(figure, QString::fromStdString(arguments.out),
-                   arguments.width == "column" ? FigureWidth::column : FigureWidth::page, arguments.force);
+                   {arguments.width == "column" ? FigureWidth::column : FigureWidth::page, arguments.hasTitle},
+                   arguments.force);
     });
 }
 #else
@@ -182,36 +187,81 @@ void checkSource(const PlotArguments& arguments, const FigureRequest& request) {
     }
 }
 
-/// The extension of a path in lower case: ".png". @throws UsageError if no format has it
-std::string kindOf(const std::string& out) {
-    std::string kind = std::filesystem::path(out).extension().string();
-    for (char& c : kind)
+/// A kind of file that `plot` writes.
+struct PlotForm {
+    std::string_view extension;
+    bool isOfTables;                                          ///< whether only tables have it
+    std::string (*text)(const Figure&, const FigureRequest&); ///< content of the file; null = a picture
+};
+
+constexpr std::array plotForms{
+    PlotForm{".png", false, nullptr},
+    PlotForm{".svg", false, nullptr},
+    PlotForm{".pdf", false, nullptr},
+    PlotForm{".csv", false, [](const Figure& figure, const FigureRequest&) { return toCsv(figure); }},
+    PlotForm{".json", false, [](const Figure& figure, const FigureRequest&) { return figureJson(figure) + "\n"; }},
+    PlotForm{".md", true, [](const Figure& figure, const FigureRequest&) { return toMarkdown(figure); }},
+    PlotForm{".tex", true,
+             [](const Figure& figure, const FigureRequest& request) { return toLatex(figure, request.figure->id); }},
+    PlotForm{".html", true, [](const Figure& figure, const FigureRequest&) { return toHtmlPage(figure); }},
+};
+
+/// The form that the extension of a path names. @throws UsageError if none has it
+const PlotForm& formOf(const std::string& out) {
+    std::string extension = std::filesystem::path(out).extension().string();
+    for (char& c : extension)
         c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    constexpr std::array known{".png", ".svg", ".pdf", ".csv", ".json"};
-    if (std::find(known.begin(), known.end(), kind) == known.end())
-        throw UsageError(fmt::format("unknown extension \"{}\"; use .png, .svg, .pdf, .csv or .json", kind), out);
-    return kind;
+    const auto* const form = std::ranges::find(plotForms, extension, &PlotForm::extension);
+    if (form == plotForms.end())
+        throw UsageError(fmt::format("unknown extension \"{}\"; use .png, .svg, .pdf, .csv or .json, for tables also "
+                                     ".md, .tex or .html",
+                                     extension),
+                         out);
+    return *form;
+}
+
+/// The path of the caption beside a figure: "heads.caption.txt" for "heads.pdf".
+std::string captionPath(const std::string& out) {
+    return std::filesystem::path(out).replace_extension(".caption.txt").string();
+}
+
+void checkFiles(const PlotArguments& arguments, const PlotForm& form) {
+    if (!form.text)
+        checkCanDraw(arguments.out);
+    checkCanWrite(arguments.out, figureFileKind(form.extension.substr(1)), arguments.force);
+    if (arguments.hasCaption)
+        checkCanWrite(captionPath(arguments.out), FileKind::caption, arguments.force);
+}
+
+/// @throws UsageError if the figure has no such form
+void writeFigure(const Figure& figure, const FigureRequest& request, const PlotArguments& arguments,
+                 const PlotForm& form) {
+    if (form.isOfTables && figure.kind != FigureKind::table)
+        throw UsageError(
+            fmt::format("the figure {} is a picture; {} is for tables", request.figure->id, form.extension),
+            arguments.out);
+    if (form.text)
+        writeWhole(arguments.out, form.text(figure, request), figureFileKind(form.extension.substr(1)),
+                   arguments.force);
+    else
+        savePicture(figure, arguments);
+    noteWritten(arguments.out);
+    if (!arguments.hasCaption)
+        return;
+    writeWhole(captionPath(arguments.out), captionText(figure), FileKind::caption, arguments.force);
+    noteWritten(captionPath(arguments.out));
 }
 
 void plot(const PlotArguments& arguments, const Console& console) {
-    const std::string kind = kindOf(arguments.out);
-    const bool isDrawn = kind != ".csv" && kind != ".json";
-    if (isDrawn)
-        checkCanDraw(arguments.out);
-    const FileKind fileKind = figureFileKind(kind.substr(1));
-    checkCanWrite(arguments.out, fileKind, arguments.force);
+    const PlotForm& form = formOf(arguments.out);
+    checkFiles(arguments, form);
     const FigureRequest request = parseFigureRequest(arguments.figure);
     checkSource(arguments, request);
     Figure figure = std::visit([&](const auto& source) { return drawFrom(source, arguments, request, console); },
                                request.figure->source);
     if (!arguments.run.adapter.empty() && !figure.command.empty())
         figure.command += " " + shellText({"--adapter", arguments.run.adapter});
-    if (isDrawn)
-        savePicture(figure, arguments);
-    else
-        writeWhole(arguments.out, kind == ".csv" ? toCsv(figure) : figureJson(figure) + "\n", fileKind,
-                   arguments.force);
-    noteWritten(arguments.out);
+    writeFigure(figure, request, arguments, form);
     if (console.json)
         printJson(figureJson(figure));
 }
@@ -224,10 +274,14 @@ void addPlot(CLI::App& program, Console& console) {
     verb->add_option("SESSION", arguments->path, "Session .h5, or a MODEL on which the results are measured first")
         ->required();
     verb->add_option("--figure", arguments->figure, "ID[:key=value]... (see: list figures)")->required();
-    verb->add_option("--out", arguments->out, "FILE.png, .svg or .pdf; .csv or .json for the numbers")->required();
+    verb->add_option("--out", arguments->out,
+                     "FILE.png, .svg or .pdf; .csv or .json for the numbers; .md, .tex or .html for tables")
+        ->required();
     verb->add_option("--width", arguments->width, "Width of the figure: column (8.4 cm) or page (17.4 cm)")
         ->check(CLI::IsMember({"column", "page"}))
         ->capture_default_str();
+    verb->add_flag("--title", arguments->hasTitle, "Draw the title above the figure");
+    verb->add_flag("--caption", arguments->hasCaption, "Write the caption as text beside the figure: FILE.caption.txt");
     verb->add_option("--prompt", arguments->prompt, "Text that the model reads (" + figuresFrom<FromPrompt>() + ")")
         ->option_text("TEXT")
         ->check(isUtf8());

@@ -4,6 +4,9 @@
 #include "analysis/figures/value_scale.h"
 #include "backends/json/json_fields.h"
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -27,6 +30,10 @@ const char* kindName(FigureKind kind) {
         return "curves";
     case FigureKind::panels:
         return "panels";
+    case FigureKind::grid:
+        return "grid";
+    case FigureKind::table:
+        return "table";
     }
     return "";
 }
@@ -76,8 +83,26 @@ const char* styleName(SeriesStyle style) {
         return "thin_line";
     case SeriesStyle::plainLine:
         return "plain_line";
+    case SeriesStyle::dashed:
+        return "dashed";
+    case SeriesStyle::dashDotted:
+        return "dash_dotted";
+    case SeriesStyle::boxes:
+        return "boxes";
     }
     return "";
+}
+
+OrderedJson boxes(const std::vector<FigureBox>& all) {
+    OrderedJson list = OrderedJson::array();
+    for (const FigureBox& box : all)
+        list.push_back({{"lower_whisker", finiteOrNull(box.lower)},
+                        {"first_quartile", finiteOrNull(box.q1)},
+                        {"median", finiteOrNull(box.median)},
+                        {"third_quartile", finiteOrNull(box.q3)},
+                        {"upper_whisker", finiteOrNull(box.upper)},
+                        {"outliers", numbers(box.outliers)}});
+    return list;
 }
 
 /// Adds what only series of curves have.
@@ -87,6 +112,8 @@ void addCurve(OrderedJson& line, const FigureSeries& series) {
         line["lowest"] = numbers(series.lows);
         line["highest"] = numbers(series.highs);
     }
+    if (!series.boxes.empty())
+        line["boxes"] = boxes(series.boxes);
     if (series.marks.empty())
         return;
     line["marks"] = OrderedJson::array();
@@ -111,7 +138,10 @@ OrderedJson seriesFields(const Figure& figure, const FigureSeries& series) {
 }
 
 OrderedJson figureAxis(const FigureAxis& axis) {
-    return {{"label", axis.label}, {"logarithmic", axis.logarithmic}};
+    OrderedJson fields{{"label", axis.label}, {"logarithmic", axis.logarithmic}};
+    for (const AxisTick& tick : axis.ticks)
+        fields["ticks"].push_back({{"position", tick.position}, {"name", tick.name}});
+    return fields;
 }
 
 void addHeatMap(OrderedJson& document, const Figure& figure) {
@@ -124,6 +154,8 @@ void addHeatMap(OrderedJson& document, const Figure& figure) {
     document["cells"] = matrixRows(figure.cells);
     if (!figure.cellTexts.empty())
         document["texts"] = figure.cellTexts;
+    for (const FigureCell& cell : figure.outlined)
+        document["outlined"].push_back({{"row", cell.row}, {"column", cell.column}});
     for (const auto& [key, axis] : {std::pair("x", &figure.x), std::pair("y", &figure.y)})
         if (!axis->names.empty())
             document[key]["names"] = axis->names;
@@ -142,28 +174,92 @@ void addSeries(OrderedJson& document, const Figure& figure) {
         document["edges"] = numbers(figure.edges);
     else
         document["right_y"] = figureAxis(figure.rightY);
-    if (!figure.note.empty())
-        document["note"] = figure.note;
     document["series"] = OrderedJson::array();
     for (const FigureSeries& series : figure.series)
         document["series"].push_back(seriesFields(figure, series));
 }
 
-} // namespace
+OrderedJson tableCell(const TableCell& cell) {
+    if (std::isnan(cell.value))
+        return cell.text.empty() ? OrderedJson() : OrderedJson(cell.text);
+    OrderedJson number{{"value", finiteOrNull(cell.value)}};
+    if (cell.error > 0)
+        number["standard_error"] = finiteOrNull(cell.error);
+    for (const auto& [key, isTrue] : {std::pair("best", cell.isBest), std::pair("doubtful", cell.isDoubtful)})
+        if (isTrue)
+            number[key] = true;
+    return number;
+}
 
-std::string figureJson(const Figure& figure) {
+void addTable(OrderedJson& document, const FigureTable& table) {
+    document["columns"] = OrderedJson::array();
+    for (const TableColumn& column : table.columns) {
+        OrderedJson& fields = document["columns"].emplace_back(OrderedJson{{"title", column.title}});
+        if (!column.group.empty())
+            fields["group"] = column.group;
+        if (column.isText)
+            fields["is_text"] = true;
+        else
+            fields["decimals"] = column.decimals;
+    }
+    document["rows"] = OrderedJson::array();
+    for (const TableRow& row : table.rows) {
+        OrderedJson cells = OrderedJson::array();
+        std::ranges::transform(row.cells, std::back_inserter(cells), tableCell);
+        document["rows"].push_back({{"cells", std::move(cells)}, {"published", row.isPublished}});
+        if (row.startsGroup)
+            document["rows"].back()["starts_group"] = true;
+    }
+    document["notes"] = table.notes;
+}
+
+OrderedJson figureDocument(const Figure& figure);
+
+void addParts(OrderedJson& document, const Figure& figure) {
+    document["grid_columns"] = figure.gridColumns;
+    document["parts"] = OrderedJson::array();
+    for (const Figure& part : figure.parts)
+        document["parts"].push_back(figureDocument(part));
+}
+
+void addContent(OrderedJson& document, const Figure& figure) {
+    switch (figure.kind) {
+    case FigureKind::heatMap:
+        return addHeatMap(document, figure);
+    case FigureKind::panels:
+        return addPanels(document, figure);
+    case FigureKind::grid:
+        return addParts(document, figure);
+    case FigureKind::table:
+        return addTable(document, figure.table);
+    case FigureKind::series:
+    case FigureKind::bands:
+    case FigureKind::histogram:
+    case FigureKind::scatter:
+    case FigureKind::curves:
+        return addSeries(document, figure);
+    }
+}
+
+OrderedJson figureDocument(const Figure& figure) {
     OrderedJson document{{"kind", kindName(figure.kind)},
                          {"title", figure.title},
                          {"caption", figure.caption},
-                         {"command", figure.command},
-                         {"x", figureAxis(figure.x)},
-                         {"y", figureAxis(figure.y)}};
-    const bool hasPanels = figure.kind == FigureKind::panels;
-    const bool hasCells = figure.kind == FigureKind::heatMap;
-    hasPanels ? addPanels(document, figure) : hasCells ? addHeatMap(document, figure) : addSeries(document, figure);
-    if ((hasPanels || hasCells) && !figure.note.empty())
+                         {"command", figure.command}};
+    if (figure.kind != FigureKind::grid && figure.kind != FigureKind::table) {
+        document["x"] = figureAxis(figure.x);
+        document["y"] = figureAxis(figure.y);
+    }
+    addContent(document, figure);
+    if (!figure.note.empty())
         document["note"] = figure.note;
-    return jsonText(document);
+    return document;
+}
+
+} // namespace
+
+std::string figureJson(const Figure& figure) {
+    return jsonText(figureDocument(figure));
 }
 
 } // namespace secateur

@@ -163,13 +163,13 @@ private slots:
         for (std::size_t panel = 0; panel < rects.size(); ++panel) {
             const QPointF pixel(rects[panel]->axis(QCPAxis::atBottom)->coordToPixel(2),
                                 rects[panel]->axis(QCPAxis::atLeft)->coordToPixel(1));
-            QVERIFY(cellAt(widget.shown(), panels, pixel) == (FigureCell{panel, 1, 2}));
+            QVERIFY(cellAt(widget.shown(), panels, pixel) == (PanelCell{panel, 1, 2}));
         }
         QVERIFY(!cellAt(widget.shown(), panels, {1, 1}));
         const Figure map = makeFigure(test::curveSession(), "agreement");
         const ShownFigure mapWidget(map);
         const QPointF middle = QRectF(mapWidget.shown().axisRect()->rect()).center();
-        QVERIFY(cellAt(mapWidget.shown(), map, middle) == (FigureCell{0, 1, 1}));
+        QVERIFY(cellAt(mapWidget.shown(), map, middle) == (PanelCell{0, 1, 1}));
     }
 
     void panelsFillTheWidth() {

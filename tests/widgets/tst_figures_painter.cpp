@@ -219,8 +219,8 @@ private slots:
                 title = svg.readElementText();
             else if (svg.name() == QLatin1String("desc"))
                 description = svg.readElementText();
-            else if (svg.name() == QLatin1String("text") && ++texts > 0)
-                QVERIFY(svg.attributes().value("font-family").contains(QLatin1String("sans-serif")));
+            else if (svg.attributes().hasAttribute("aria-label"))
+                ++texts; // as an outline
         }
         QVERIFY2(!svg.hasError(), qPrintable(svg.errorString()));
         QCOMPARE(title, QString("SmolLM2-135M-Instruct"));
@@ -356,7 +356,7 @@ private slots:
         figure.y.names = figure.x.names;
         saveFigure(figure, path("tokens.svg"), FigureWidth::column);
         const QString svg = QString::fromUtf8(contents(path("tokens.svg")));
-        const qsizetype names = svg.count(">token");
+        const qsizetype names = svg.count("aria-label=\"token");
         QVERIFY2(names >= 10 && names <= 20, qPrintable(QString::number(names))); // every fifth, on both axes
         saveFigure(figure, path("tokens.png"), FigureWidth::column);
     }

@@ -1,16 +1,19 @@
 #include "widgets/plot/figure_painter.h"
 
+#include "widgets/plot/figure_size.h"
 #include "widgets/plot/plot_axes.h"
 #include "widgets/plot/plot_cells.h"
 #include "widgets/plot/plot_curves.h"
 #include "widgets/plot/plot_cuts.h"
 #include "widgets/plot/plot_frame.h"
+#include "widgets/plot/plot_grid.h"
 #include "widgets/plot/plot_layer_marks.h"
 #include "widgets/plot/plot_panels.h"
 #include "widgets/plot/plot_points.h"
 #include "widgets/plot/plot_row_bars.h"
 #include "widgets/plot/plot_scale.h"
 #include "widgets/plot/plot_series.h"
+#include "widgets/plot/plot_table.h"
 
 #include <qcustomplot.h>
 
@@ -23,17 +26,9 @@ namespace secateur {
 
 namespace {
 
-void addTitle(QCustomPlot& plot, const QString& title, const PlotTheme& theme) {
-    if (title.isEmpty())
-        return;
-    const int room = plot.viewport().width() - theme.length(12);
-    const QString text = QFontMetrics(theme.font).elidedText(title, Qt::ElideMiddle, std::max(room, 0));
-    auto* element = new QCPTextElement(&plot, text, theme.font);
-    element->setTextColor(theme.text);
-    element->setLayer("axes");
-    QCPLayoutGrid& layout = *plot.plotLayout();
-    layout.addElement(0, 0, element);
-    layout.setRowStretchFactor(0, stretchNothing);
+void addTitle(QCPLayoutGrid& layout, const QString& title, int room, const PlotTheme& theme) {
+    if (!title.isEmpty())
+        addText(layout, layout.rowCount(), QFontMetrics(theme.font).elidedText(title, Qt::ElideMiddle, room), theme);
 }
 
 /// Marks the cuts of the figure's mask. Heads divide the cell of their KV group.
@@ -77,8 +72,10 @@ ColourRange coloursOf(const Figure& figure, const Matrix& shown, const QStringLi
     return {shown.values(), figure.scale};
 }
 
-void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
-    QCPAxisRect* rect = addHeatMapAxes(layout, figure, theme);
+void paintHeatMap(const PlotPlace& place, const Figure& figure) {
+    const PlotTheme& theme = place.theme;
+    QCPLayoutGrid& layout = place.layout;
+    QCPAxisRect* rect = addHeatMapAxes(layout, figure, place.room, theme);
     QStringList classes;
     for (const std::string& name : figure.colour.names)
         classes << QString::fromStdString(name);
@@ -86,6 +83,7 @@ void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure
     const ColourRange range = coloursOf(figure, shown, classes);
     PlotCells(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atLeft), theme).setCells(shown, range);
     addCellTexts(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), shown, figure.cellTexts, range, theme);
+    outlineCells(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), figure.outlined, theme);
     std::vector<QCPAxisRect*> rects{rect};
     if (figure.mask)
         markCutHeads(*rect, figure, theme);
@@ -93,7 +91,7 @@ void paintHeatMap(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure
         rects.push_back(addRowBars(layout, figure, shown, classes, theme).rect());
     PlotColourBar bar(layout, 0, static_cast<int>(rects.size()), theme);
     rects.push_back(bar.rect());
-    const QString label = brokenLabel(colourBarLabel(figure), theme.font, plot.viewport().height() * 3 / 4);
+    const QString label = brokenLabel(colourBarLabel(figure), theme.font, place.room.height() * 3 / 4);
     if (classes.isEmpty())
         bar.setRange(range, label);
     else
@@ -122,13 +120,14 @@ QVector<double> drawable(const std::vector<double>& values, bool logarithmic) {
     return kept;
 }
 
-/// Size of a line's points in pixels, limited by the distance between the points.
-double pointSize(const QCustomPlot& plot, qsizetype points, const PlotTheme& theme) {
-    const double room = plot.viewport().width() / static_cast<double>(std::max<qsizetype>(points, 1));
+/// Size of a line's points in pixels, limited by the distance between the points. @param width of the figure
+double pointSize(int width, qsizetype points, const PlotTheme& theme) {
+    const double room = width / static_cast<double>(std::max<qsizetype>(points, 1));
     return std::clamp(0.45 * room, 3 * theme.unit, 4.5 * theme.unit);
 }
 
-QCPGraph* addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotTheme& theme) {
+QCPGraph* addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t index, const PlotPlace& place) {
+    const PlotTheme& theme = place.theme;
     const QColor colour = lineColour(index);
     QCPGraph* line = x.parentPlot()->addGraph(&x, &y);
     const QVector<double> values = drawable(series.values, y.scaleType() == QCPAxis::stLogarithmic);
@@ -139,7 +138,7 @@ QCPGraph* addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_
     if (series.rightAxis)
         pen.setDashPattern({4, 2});
     line->setPen(pen);
-    const double size = pointSize(*x.parentPlot(), values.size(), theme);
+    const double size = pointSize(place.room.width(), values.size(), theme);
     line->setScatterStyle({pointShape(index, series.rightAxis), theme.pen(colour), colour, size});
     line->setName(legendText(series));
     return line;
@@ -147,62 +146,68 @@ QCPGraph* addLine(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_
 
 /// Draws the lines of a figure. Bars of estimates are drawn only if a single series has estimates; those of several
 /// would hide one another.
-void addLines(const Figure& figure, QCPAxis& x, QCPAxis& left, QCPAxis* right, const PlotTheme& theme) {
+void addLines(const Figure& figure, QCPAxis& x, QCPAxis& left, QCPAxis* right, const PlotPlace& place) {
     const bool hasBars = std::ranges::count_if(figure.series, hasEstimates) == 1;
     for (std::size_t i = 0; i < figure.series.size(); ++i) {
         const FigureSeries& series = figure.series[i];
-        const QCPGraph* line = addLine(x, series.rightAxis ? *right : left, series, i, theme);
+        const QCPGraph* line = addLine(x, series.rightAxis ? *right : left, series, i, place);
         if (!hasEstimates(series))
             continue;
         if (hasBars)
-            addEstimateBars(*line, series, theme);
-        addWhiskers(*line, series, theme);
+            addEstimateBars(*line, series, place.theme);
+        addWhiskers(*line, series, place.theme);
     }
 }
 
-void paintSeries(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+void paintSeries(const PlotPlace& place, const Figure& figure) {
+    const PlotTheme& theme = place.theme;
+    QCPLayoutGrid& layout = place.layout;
     QCPAxisRect* rect = addAxisRect(layout, 1, 0);
     QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
     QCPAxis* left = rect->addAxis(QCPAxis::atLeft);
     styleAxis(*x, theme);
-    useIndexTicks(*x, {});
-    x->setLabel(QString::fromStdString(figure.x.label));
+    if (figure.x.ticks.empty())
+        useIndexTicks(*x, {});
+    else
+        useFixedTicks(*x, figure.x.ticks, place.room.width() / 3);
+    x->setLabel(brokenLabel(figure.x.label, theme.font, place.room.width() * 3 / 4));
     x->grid()->setVisible(false);
     std::size_t length = 1;
     for (const FigureSeries& series : figure.series)
         length = std::max(length, series.values.size());
     x->setRange(-0.5, static_cast<double>(length) - 0.5);
 
-    setUpValueAxis(*left, figure, false, theme);
+    setUpValueAxis(*left, figure, false, place);
     QCPAxis* right = nullptr;
     if (std::any_of(figure.series.begin(), figure.series.end(), [](const auto& series) { return series.rightAxis; })) {
         right = rect->addAxis(QCPAxis::atRight);
-        setUpValueAxis(*right, figure, true, theme);
+        setUpValueAxis(*right, figure, true, place);
     }
     if (figure.kind == FigureKind::bands)
         addBands(*x, *left, figure.series, theme);
     else
-        addLines(figure, *x, *left, right, theme);
+        addLines(figure, *x, *left, right, place);
     rect->setMinimumMargins({0, theme.length(6), theme.length(6), 0});
-    addEstimateNotes(plot, figure, theme);
+    addEstimateNotes(*rect, figure, theme);
     if (figure.mask)
         addLayerMarks(*x, *left, layerMarks(*figure.mask, nullptr, figure.kind == FigureKind::series), theme);
-    if (figure.series.size() > 1 || !estimatesIn(figure).empty() || figure.mask) {
-        addLegend(plot, *addGrid(layout, 0), theme);
+    if (place.hasLegend && (figure.series.size() > 1 || !estimatesIn(figure).empty() || figure.mask)) {
+        addLegend(place, *addGrid(layout, 0));
         layout.setRowStretchFactor(0, stretchNothing);
     }
     layout.setRowSpacing(0);
     layout.simplify();
 }
 
-void paintHistogram(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
-    QCPAxisRect* rect = addAxisRect(layout, 0, 0);
+void paintHistogram(const PlotPlace& place, const Figure& figure) {
+    const PlotTheme& theme = place.theme;
+    QCPAxisRect* rect = addAxisRect(place.layout, 0, 0);
     QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
     QCPAxis* y = rect->addAxis(QCPAxis::atLeft);
-    setUpValueAxis(*y, figure, false, theme);
+    setUpValueAxis(*y, figure, false, place);
     styleAxis(*x, theme);
     useValueTicks(*x, figure.x.logarithmic);
-    x->setLabel(QString::fromStdString(figure.x.label));
+    x->setLabel(brokenLabel(figure.x.label, theme.font, place.room.width() * 3 / 4));
     x->grid()->setVisible(false);
     rect->setMinimumMargins({0, theme.length(6), theme.length(10), 0});
     if (figure.edges.empty())
@@ -241,17 +246,20 @@ void addPoints(QCPAxis& x, QCPAxis& y, const FigureSeries& series, std::size_t i
 }
 
 /// Whether the label of a value axis is too long to stand beside it. A legend and the other axis take half the height.
-bool isLowFor(const QCPAxis& axis, const PlotTheme& theme) {
-    return QFontMetrics(theme.font).horizontalAdvance(axis.label()) > axis.parentPlot()->viewport().height() / 2;
+bool isLowFor(const QCPAxis& axis, const PlotPlace& place) {
+    return QFontMetrics(place.theme.font).horizontalAdvance(axis.label()) > place.room.height() / 2;
 }
 
-/// Moves the label of a value axis into the row above the axes, in front of the legend.
-void raiseLabel(QCPAxis& axis, QCPLayoutGrid& row, const PlotTheme& theme) {
-    auto* label = new QCPTextElement(axis.parentPlot(), axis.label() + ":", theme.font);
-    label->setTextColor(theme.text);
-    label->setLayer("axes");
+/// Adds the legend in a row above the axes, and in front of it the label of the value axis, which has none then.
+void addLegendAfterLabel(const PlotPlace& place, QCPLayoutGrid& row, QCPAxis& axis) {
+    const QFontMetrics metrics(place.theme.font);
+    const QString text =
+        brokenLabel(axis.label().replace('\n', ' ').toStdString() + ":", place.theme.font, place.room.width() / 2, 2);
+    PlotPlace beside = place;
+    beside.room.rwidth() -= metrics.size(0, text).width() + place.theme.length(6);
+    addLegend(beside, row);
     row.insertColumn(0);
-    row.addElement(0, 0, label);
+    addText(row, 0, text, place.theme);
     row.setColumnStretchFactor(0, stretchNothing);
     axis.setLabel({});
 }
@@ -265,47 +273,36 @@ AxisRange rangeAroundPoints(const Figure& figure) {
     return range;
 }
 
-void paintScatter(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+void paintScatter(const PlotPlace& place, const Figure& figure) {
     if (!figure.y.range) {
         Figure ranged = figure;
         ranged.y.range = rangeAroundPoints(figure);
-        return paintScatter(plot, layout, ranged, theme);
+        return paintScatter(place, ranged);
     }
-    const QCPAxisRect* rect = addScatterAxes(layout, 1, figure, theme);
+    const QCPAxisRect* rect = addScatterAxes(place, 1, figure);
     for (std::size_t i = 0; i < figure.series.size(); ++i)
-        addPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), figure.series[i], i, theme);
-    const bool isLow = isLowFor(*rect->axis(QCPAxis::atLeft), theme);
-    if (figure.series.size() > 1 || isLow) {
-        QCPLayoutGrid* row = addGrid(layout, 0);
-        addLegend(plot, *row, theme);
+        addPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), figure.series[i], i, place.theme);
+    const bool isLow = isLowFor(*rect->axis(QCPAxis::atLeft), place);
+    if (place.hasLegend && (figure.series.size() > 1 || isLow)) {
+        QCPLayoutGrid* row = addGrid(place.layout, 0);
         if (isLow)
-            raiseLabel(*rect->axis(QCPAxis::atLeft), *row, theme);
-        layout.setRowStretchFactor(0, stretchNothing);
+            addLegendAfterLabel(place, *row, *rect->axis(QCPAxis::atLeft));
+        else
+            addLegend(place, *row);
+        place.layout.setRowStretchFactor(0, stretchNothing);
     }
-    layout.setRowSpacing(0);
-    layout.simplify();
-}
-
-void addNote(QCustomPlot& plot, const std::string& note, const PlotTheme& theme) {
-    if (note.empty())
-        return;
-    auto* element = new QCPTextElement(&plot, brokenLabel(note, theme.font, plot.viewport().width() - theme.length(12)),
-                                       theme.font);
-    element->setTextColor(theme.text);
-    element->setLayer("axes");
-    QCPLayoutGrid& rows = *plot.plotLayout();
-    rows.addElement(rows.rowCount(), 0, element);
-    rows.setRowStretchFactor(rows.rowCount() - 1, stretchNothing);
+    place.layout.setRowSpacing(0);
+    place.layout.simplify();
 }
 
 /// Draws a scatter plot whose points are coloured by a third value, and its colour bar.
-void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+void paintShadedScatter(const PlotPlace& place, const Figure& figure) {
     if (!figure.y.range) { // add a margin, because points on the edge would be clipped
         Figure ranged = figure;
         ranged.y.range = pointRange(figure.series, &FigureSeries::values, figure.y.logarithmic);
-        return paintShadedScatter(layout, ranged, theme);
+        return paintShadedScatter(place, ranged);
     }
-    QCPAxisRect* rect = addScatterAxes(layout, 0, figure, theme);
+    QCPAxisRect* rect = addScatterAxes(place, 0, figure);
     rect->axis(QCPAxis::atBottom)->grid()->setVisible(true);
     const FigureSeries& series = figure.series.front();
     const ColourRange range(series.shades, figure.scale);
@@ -314,45 +311,69 @@ void paintShadedScatter(QCPLayoutGrid& layout, const Figure& figure, const PlotT
         if (std::isfinite(series.positions[i]) && std::isfinite(series.values[i]))
             points.push_back({series.positions[i], series.values[i], range.colour(series.shades[i]),
                               i < series.cut.size() && series.cut[i]});
-    addPlotPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), std::move(points), theme);
-    PlotColourBar bar(layout, 0, 1, theme);
-    bar.setRange(range, QString::fromStdString(figure.colour.label));
+    addPlotPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), std::move(points), place.theme);
+    PlotColourBar bar(place.layout, 0, 1, place.theme);
+    bar.setRange(range, brokenLabel(figure.colour.label, place.theme.font, place.room.height() * 3 / 4));
     constexpr double fewLayers = 6; // with fewer layers, value ticks would be fractions of a layer
     if (range.upper() < fewLayers)
         useIndexTicks(*bar.axis(), {});
-    placeBeside(layout, {rect, bar.rect()}, theme);
+    placeBeside(place.layout, {rect, bar.rect()}, place.theme);
 }
-
 bool isShaded(const Figure& figure) {
     return !figure.series.empty() && !figure.series.front().shades.empty();
 }
 
+void paintContent(const PlotPlace& place, const Figure& figure) {
+    switch (figure.kind) {
+    case FigureKind::heatMap:
+        return paintHeatMap(place, figure);
+    case FigureKind::panels:
+        return paintPanels(place, figure);
+    case FigureKind::curves:
+        return paintCurves(place, figure);
+    case FigureKind::histogram:
+        return paintHistogram(place, figure);
+    case FigureKind::scatter:
+        return isShaded(figure) ? paintShadedScatter(place, figure) : paintScatter(place, figure);
+    case FigureKind::series:
+    case FigureKind::bands:
+        return paintSeries(place, figure);
+    case FigureKind::grid:
+        return paintGrid(place, figure);
+    case FigureKind::table:
+        return paintTable(place, figure.table);
+    }
+}
+
 } // namespace
+
+void paintPart(const PlotPlace& place, const Figure& figure) {
+    QCPLayoutGrid& rows = place.layout;
+    const int room = std::max(place.room.width() - place.theme.length(8), 1);
+    const int firstRow = rows.rowCount();
+    addTitle(rows, QString::fromStdString(figure.title), room, place.theme);
+    if (!figure.note.empty())
+        addText(rows, rows.rowCount(), brokenLabel(figure.note, place.theme.font, room), place.theme);
+    const int above = QFontMetrics(place.theme.font).height() * (rows.rowCount() - firstRow);
+    QCPLayoutGrid* content = addGrid(rows, rows.rowCount());
+    paintContent({.plot = place.plot,
+                  .layout = *content,
+                  .room = {place.room.width(), std::max(place.room.height() - above, 1)},
+                  .theme = place.theme,
+                  .hasLegend = place.hasLegend,
+                  .firstPlottable = place.plot.plottableCount()},
+                 figure);
+}
 
 void paintFigure(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme) {
     clearPlot(plot);
     plot.setBackground(QBrush(theme.background));
     plot.setAutoAddPlottableToLegend(false);
-    const int edge = theme.length(4);
+    const int edge = theme.length(edgeUnits);
     plot.plotLayout()->setMargins({edge, edge, edge, edge});
     plot.plotLayout()->setRowSpacing(theme.length(2));
-    addTitle(plot, QString::fromStdString(figure.title), theme);
-    addNote(plot, figure.note, theme);
-    QCPLayoutGrid* layout = addGrid(*plot.plotLayout(), plot.plotLayout()->rowCount());
-    if (figure.kind == FigureKind::heatMap)
-        paintHeatMap(plot, *layout, figure, theme);
-    else if (figure.kind == FigureKind::panels)
-        paintPanels(plot, *layout, figure, theme);
-    else if (figure.kind == FigureKind::curves)
-        paintCurves(plot, *layout, figure, theme);
-    else if (figure.kind == FigureKind::histogram)
-        paintHistogram(*layout, figure, theme);
-    else if (figure.kind == FigureKind::scatter && isShaded(figure))
-        paintShadedScatter(*layout, figure, theme);
-    else if (figure.kind == FigureKind::scatter)
-        paintScatter(plot, *layout, figure, theme);
-    else
-        paintSeries(plot, *layout, figure, theme);
+    const QSize room = plot.viewport().size() - QSize(2 * edge, 2 * edge);
+    paintPart({.plot = plot, .layout = *plot.plotLayout(), .room = room, .theme = theme}, figure);
 }
 
 } // namespace secateur

@@ -1,25 +1,50 @@
 #include "widgets/plot/figure_widget.h"
 
 #include "analysis/base/error.h"
+#include "analysis/figures/table_text.h"
 #include "widgets/plot/figure_painter.h"
+#include "widgets/plot/figure_size.h"
 #include "widgets/plot/plot_axes.h"
 
 #include <QApplication>
 #include <QClipboard>
 #include <QEvent>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QRegularExpression>
 #include <QResizeEvent>
+#include <QScrollBar>
 #include <QStandardPaths>
+#include <QWheelEvent>
 
 #include <qcustomplot.h>
 
+#include <algorithm>
+#include <string>
+
 namespace secateur {
+
+namespace {
+
+/// The text of a figure by the extension of its file; empty for pictures.
+std::string textOf(const Figure& figure, const QString& extension) {
+    const bool isTable = figure.kind == FigureKind::table;
+    return extension == "csv"               ? toCsv(figure)
+           : isTable && extension == "md"   ? toMarkdown(figure)
+           : isTable && extension == "tex"  ? toLatex(figure)
+           : isTable && extension == "html" ? toHtmlPage(figure)
+                                            : std::string();
+}
+
+} // namespace
 
 FigureWidget::FigureWidget(QWidget* parent)
     : QWidget(parent)
-    , m_plot(addPlot(this)) {
+    , m_plot(addPlot(this))
+    , m_scroll(new QScrollBar(Qt::Vertical, this)) {
     setMinimumSize(240, 120);
+    m_scroll->hide();
+    connect(m_scroll, &QScrollBar::valueChanged, this, [this](int value) { m_plot->move(0, -value); });
 }
 
 void FigureWidget::setFigure(const Figure& figure) {
@@ -27,7 +52,23 @@ void FigureWidget::setFigure(const Figure& figure) {
     paint();
 }
 
+/// Gives the plot the height that the figure needs, with a scroll bar where it is more than that of the widget.
+void FigureWidget::placePlot() {
+    const PlotTheme theme = themeOf(*this);
+    const bool isHigh = neededHeight(m_figure, width(), theme) > height();
+    const int breadth = isHigh ? m_scroll->sizeHint().width() : 0;
+    const QSize size(width() - breadth, std::max(height(), neededHeight(m_figure, width() - breadth, theme)));
+    m_scroll->setVisible(isHigh);
+    m_scroll->setGeometry(size.width(), 0, breadth, height());
+    m_scroll->setRange(0, size.height() - height());
+    m_scroll->setPageStep(height());
+    m_scroll->setSingleStep(3 * fontMetrics().height());
+    m_plot->setGeometry({QPoint(0, -m_scroll->value()), size});
+    m_plot->setViewport({QPoint(), size});
+}
+
 void FigureWidget::paint() {
+    placePlot();
     paintFigure(*m_plot, m_figure, themeOf(*this));
     layOut(*m_plot);
     painted();
@@ -41,9 +82,15 @@ void FigureWidget::changeEvent(QEvent* event) {
 }
 
 void FigureWidget::resizeEvent(QResizeEvent* event) {
-    m_plot->setGeometry({QPoint(), event->size()});
-    m_plot->setViewport({QPoint(), event->size()});
+    QWidget::resizeEvent(event);
     paint(); // line breaks in the legend and the axis labels depend on the size
+}
+
+void FigureWidget::wheelEvent(QWheelEvent* event) {
+    if (m_scroll->maximum() > 0)
+        QApplication::sendEvent(m_scroll, event);
+    else
+        QWidget::wheelEvent(event);
 }
 
 FigureActions::FigureActions(QWidget* view, std::function<Figure()> figure)
@@ -89,8 +136,8 @@ void FigureActions::copyCommand() {
 void FigureActions::save(const QString& path, FigureWidth width) {
     try {
         const Figure figure = m_figure();
-        if (QFileInfo(path).suffix().toLower() == "csv")
-            writeAside(path, QByteArray::fromStdString(toCsv(figure)));
+        if (const std::string text = textOf(figure, QFileInfo(path).suffix().toLower()); !text.empty())
+            writeAside(path, QByteArray::fromStdString(text));
         else
             saveFigure(figure, path, width);
         emit saved(path);
@@ -100,11 +147,13 @@ void FigureActions::save(const QString& path, FigureWidth width) {
 }
 
 void FigureActions::saveAs(FigureWidth width) {
-    const QString start = m_folder + '/' + suggestedName(m_figure()) + ".pdf";
+    const Figure figure = m_figure();
+    const QString start = m_folder + '/' + suggestedName(figure) + ".pdf";
+    QString formats = tr("PDF (*.pdf);;SVG (*.svg);;PNG, 300 dpi (*.png);;The numbers, CSV (*.csv)");
+    if (figure.kind == FigureKind::table)
+        formats += tr(";;Markdown (*.md);;LaTeX (*.tex);;HTML (*.html)");
     QString format;
-    QString path = QFileDialog::getSaveFileName(
-        m_view, tr("Save figure"), start,
-        tr("PDF (*.pdf);;SVG (*.svg);;PNG, 300 dpi (*.png);;The numbers, CSV (*.csv)"), &format);
+    QString path = QFileDialog::getSaveFileName(m_view, tr("Save figure"), start, formats, &format);
     if (path.isEmpty())
         return;
     if (QFileInfo(path).suffix().isEmpty())
@@ -118,7 +167,7 @@ QString FigureActions::suggestedName(const Figure& figure) const {
     const std::string& what = figure.kind == FigureKind::heatMap     ? figure.colour.label
                               : figure.kind == FigureKind::histogram ? figure.x.label
                                                                      : figure.y.label;
-    QString name = QString::fromStdString(figure.title + '-' + what);
+    QString name = QString::fromStdString(what.empty() ? figure.title : figure.title + '-' + what);
     static const QRegularExpression awkward("[^\\w.+-]+");
     return name.replace(awkward, "-").left(80);
 }

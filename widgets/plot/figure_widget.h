@@ -11,11 +11,12 @@
 #include <functional>
 
 class QCustomPlot;
-class QWidget;
+class QScrollBar;
 
 namespace secateur {
 
-/// Draws a figure with the size, colours and font of the widget. The plot ignores mouse and keyboard.
+/// Draws a figure with the size, colours and font of the widget. The plot ignores mouse and keyboard. Grids and tables
+/// that need more height than the widget has can be scrolled.
 class FigureWidget : public QWidget {
     Q_OBJECT
 
@@ -27,6 +28,7 @@ public:
 protected:
     void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
     /// Called after the figure was drawn again. Drawing removes what subclasses have added to the plot.
     virtual void painted() {}
     QCustomPlot* plot() const { return m_plot; }
@@ -35,13 +37,15 @@ protected:
 
 private:
     void paint();
+    void placePlot();
 
     QCustomPlot* m_plot;
+    QScrollBar* m_scroll;
     Figure m_figure;
 };
 
 /// Actions on the figure of a view. They copy it as an image, as CSV or as the command that draws it, and save it as
-/// PNG, SVG, PDF or CSV.
+/// PNG, SVG, PDF or CSV, tables also as Markdown, LaTeX or HTML.
 class FigureActions : public QObject {
     Q_OBJECT
 

@@ -1,5 +1,7 @@
 #include "widgets/plot/plot_axes.h"
 
+#include "analysis/figures/figure.h"
+
 #include <QFontDatabase>
 #include <QPalette>
 #include <QWidget>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace secateur {
 
@@ -81,6 +84,52 @@ protected:
 private:
     const QCPAxis& m_axis;
     QStringList m_names;
+};
+
+/// Names at given places. Of names that would touch, only the first is shown.
+class FixedTicker : public QCPAxisTicker {
+public:
+    FixedTicker(const QCPAxis& axis, QVector<double> places, QStringList names)
+        : m_axis(axis)
+        , m_places(std::move(places))
+        , m_names(std::move(names)) {}
+
+protected:
+    QVector<double> createTickVector(double, const QCPRange& range) override {
+        QVector<double> shown;
+        m_shown.clear();
+        double end = -std::numeric_limits<double>::infinity(); // of the last name, in pixels from the begin of the axis
+        for (qsizetype i = 0; i < m_places.size(); ++i) {
+            const double middle = pixelsFromBegin(m_places[i]);
+            const double half = extent(m_names[i]) / 2;
+            if (!range.contains(m_places[i]) || middle - half < end)
+                continue;
+            end = middle + half;
+            shown << m_places[i];
+            m_shown << m_names[i];
+        }
+        return shown;
+    }
+    QVector<QString> createLabelVector(const QVector<double>&, const QLocale&, QChar, int) override {
+        return {m_shown.begin(), m_shown.end()};
+    }
+    int getSubTickCount(double) override { return 0; }
+
+private:
+    /// Pixels along the axis, ascending with the places.
+    double pixelsFromBegin(double place) const {
+        return std::abs(m_axis.coordToPixel(place) - m_axis.coordToPixel(m_places.front()));
+    }
+    double extent(const QString& name) const {
+        const QFontMetricsF metrics(m_axis.tickLabelFont());
+        const bool isWide = m_axis.orientation() == Qt::Horizontal && m_axis.tickLabelRotation() == 0;
+        return isWide ? metrics.horizontalAdvance(name + "0") : metrics.height();
+    }
+
+    const QCPAxis& m_axis;
+    QVector<double> m_places; ///< ascending
+    QStringList m_names;
+    QStringList m_shown;
 };
 
 class ValueTicker : public QCPAxisTicker {
@@ -203,13 +252,31 @@ void useIndexTicks(QCPAxis& axis, const QString& prefix) {
     axis.setTicker(QSharedPointer<QCPAxisTicker>(new IndexTicker(axis, prefix)));
 }
 
+namespace {
+
+QString elided(const std::string& name, const QCPAxis& axis, int longest) {
+    return QFontMetrics(axis.tickLabelFont()).elidedText(QString::fromStdString(name), Qt::ElideRight, longest);
+}
+
+} // namespace
+
 void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names, int longest) {
     QStringList shown;
-    for (const std::string& each : names) {
-        const QString name = QString::fromStdString(each);
-        shown << (name.size() > longest ? name.left(longest - 1) + "…" : name);
-    }
+    for (const std::string& name : names)
+        shown << elided(name, axis, longest);
     axis.setTicker(QSharedPointer<QCPAxisTicker>(new NamedTicker(axis, shown)));
+}
+
+void useFixedTicks(QCPAxis& axis, const std::vector<AxisTick>& ticks, int longest) {
+    std::vector<AxisTick> sorted = ticks;
+    std::ranges::stable_sort(sorted, {}, &AxisTick::position);
+    QVector<double> places;
+    QStringList names;
+    for (const AxisTick& tick : sorted) {
+        places << tick.position;
+        names << elided(tick.name, axis, longest);
+    }
+    axis.setTicker(QSharedPointer<QCPAxisTicker>(new FixedTicker(axis, places, names)));
 }
 
 void useValueTicks(QCPAxis& axis, bool logarithmic) {

@@ -16,6 +16,7 @@ class QWidget;
 
 namespace secateur {
 
+struct AxisTick;
 struct PlotTheme;
 
 /// Adds an empty plot to a widget. Mouse and key events go to the parent. layOut() is called before each replot.
@@ -37,8 +38,12 @@ void styleAxis(QCPAxis& axis, const PlotTheme& theme);
 void useIndexTicks(QCPAxis& axis, const QString& prefix);
 
 /// Sets a named tick at each integer from 0, or at fewer where they would touch.
-/// @param longest number of characters from which names are elided
-void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names, int longest = 14);
+/// @param longest width in pixels at which names are elided
+void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names, int longest);
+
+/// Sets named ticks at places of the axis; where their names would touch, the later ones have none.
+/// @param longest width in pixels at which names are elided
+void useFixedTicks(QCPAxis& axis, const std::vector<AxisTick>& ticks, int longest);
 
 /// Sets a linear or logarithmic scale with ticks at round values. The number of ticks depends on the room for labels.
 void useValueTicks(QCPAxis& axis, bool logarithmic);

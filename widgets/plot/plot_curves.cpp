@@ -1,6 +1,7 @@
 #include "widgets/plot/plot_curves.h"
 
 #include "analysis/base/statistics.h"
+#include "widgets/plot/plot_boxes.h"
 #include "widgets/plot/plot_frame.h"
 
 #include <qcustomplot.h>
@@ -18,7 +19,7 @@ namespace {
 constexpr double pointUnits = 5.5;
 constexpr double ringUnits = 12; ///< of the current mask
 constexpr float bandTint = 0.2F;
-constexpr double thinTint = 0.55; ///< share of a thin line's colour
+constexpr double thinTint = 0.55;  ///< share of a thin line's colour
 constexpr double frontTint = 0.28; ///< share of the text colour
 constexpr double frontUnits = 4;
 constexpr double failedHeight = 0.025; ///< share of the axis below the cross of a failed point
@@ -45,16 +46,15 @@ bool isShown(double value, const QCPAxis& axis) {
 
 double heightOfFailed(const QCPAxis& axis) {
     const QCPRange range = axis.range();
-    return axis.scaleType() == QCPAxis::stLogarithmic
-               ? range.lower * std::pow(range.upper / range.lower, failedHeight)
-               : range.lower + failedHeight * range.size();
+    return axis.scaleType() == QCPAxis::stLogarithmic ? range.lower * std::pow(range.upper / range.lower, failedHeight)
+                                                      : range.lower + failedHeight * range.size();
 }
 
 /// The place of a point on the axes; not finite if it is not drawn.
 QPointF placeOf(const FigureSeries& series, std::size_t i, const QCPAxis& x, const QCPAxis& y) {
     const double nowhere = std::nan("");
-    const bool hasPlace = i < series.positions.size() && i < series.values.size() && !isSteps(series) &&
-                          isShown(series.positions[i], x);
+    const bool hasPlace =
+        i < series.positions.size() && i < series.values.size() && !isSteps(series) && isShown(series.positions[i], x);
     if (hasPlace && markOf(series, i) == PointMark::failed)
         return {series.positions[i], heightOfFailed(y)};
     return hasPlace && isShown(series.values[i], y) ? QPointF(series.positions[i], series.values[i])
@@ -71,6 +71,10 @@ std::vector<double> shownValues(const Figure& figure) {
         for (std::size_t i = 0; i < std::min(series.values.size(), series.errors.size()); ++i)
             for (const double sign : {-1.0, 1.0})
                 values.push_back(series.values[i] + sign * whiskerErrors * series.errors[i]);
+        for (const FigureBox& box : series.boxes) {
+            values.insert(values.end(), {box.lower, box.upper});
+            values.insert(values.end(), box.outliers.begin(), box.outliers.end());
+        }
     }
     if (figure.y.logarithmic)
         std::erase_if(values, [](double value) { return !(value > 0); });
@@ -127,10 +131,14 @@ public:
         , m_y(y)
         , m_theme(theme) {}
 
-    void add(const FigureSeries& series) {
+    /// @param index place in the palette
+    void add(const FigureSeries& series, std::size_t index) {
         switch (series.style) {
         case SeriesStyle::line:
-            addLine(series);
+            addLine(series, index);
+            break;
+        case SeriesStyle::boxes:
+            addBoxes(m_x, m_y, series, lineColour(index), m_theme);
             break;
         case SeriesStyle::points:
             addPoints(series);
@@ -144,14 +152,15 @@ public:
             break;
         case SeriesStyle::thinLine:
         case SeriesStyle::plainLine:
-            addPlainLine(series);
+        case SeriesStyle::dashed:
+        case SeriesStyle::dashDotted:
+            addPlainLine(series, lineColour(index));
             break;
         }
     }
 
 private:
-    void addLine(const FigureSeries& series) {
-        const std::size_t index = series.colour.value_or(m_next++);
+    void addLine(const FigureSeries& series, std::size_t index) {
         const QColor colour = lineColour(index);
         addBand(series, colour);
         const PointIndices drawn = drawnPoints(series, m_x, m_y, false);
@@ -165,11 +174,15 @@ private:
         addFailed(series, colour);
     }
 
-    void addPlainLine(const FigureSeries& series) {
-        const QColor colour = lineColour(series.colour.value_or(m_next++));
+    void addPlainLine(const FigureSeries& series, const QColor& colour) {
         QCPCurve* line = addPath(m_x, m_y, placesOf(series, drawnPoints(series, m_x, m_y, false), m_x, m_y));
-        const bool isThin = series.style == SeriesStyle::thinLine;
-        line->setPen(isThin ? m_theme.pen(mixed(m_theme.background, colour, thinTint)) : m_theme.pen(colour, 2));
+        QPen pen = series.style == SeriesStyle::thinLine ? m_theme.pen(mixed(m_theme.background, colour, thinTint))
+                                                         : m_theme.pen(colour, 2);
+        if (series.style == SeriesStyle::dashed)
+            pen.setDashPattern({4, 2.5});
+        else if (series.style == SeriesStyle::dashDotted)
+            pen.setDashPattern({5, 2, 1, 2});
+        line->setPen(pen);
         line->setName(QString::fromStdString(series.label));
     }
 
@@ -243,11 +256,11 @@ private:
     void addPoints(const FigureSeries& series) {
         const PointIndices drawn = drawnPoints(series, m_x, m_y, false);
         const QColor colour = series.isHollow ? m_theme.accent : m_theme.text;
-        const QCPScatterStyle style =
-            series.isHollow ? QCPScatterStyle(QCPScatterStyle::ssCircle, m_theme.pen(colour, 1.8), Qt::NoBrush,
-                                              ringUnits * m_theme.unit)
-                            : QCPScatterStyle(QCPScatterStyle::ssTriangle, m_theme.pen(colour), colour,
-                                              (pointUnits + 1) * m_theme.unit);
+        const QCPScatterStyle style = series.isHollow
+                                          ? QCPScatterStyle(QCPScatterStyle::ssCircle, m_theme.pen(colour, 1.8),
+                                                            Qt::NoBrush, ringUnits * m_theme.unit)
+                                          : QCPScatterStyle(QCPScatterStyle::ssTriangle, m_theme.pen(colour), colour,
+                                                            (pointUnits + 1) * m_theme.unit);
         addWhiskers(series, drawn, colour);
         if (QCPCurve* marks = addMarks(placesOf(series, drawn, m_x, m_y), style))
             marks->setName(QString::fromStdString(series.label));
@@ -263,8 +276,9 @@ private:
         line->setPen(pen);
         line->setName(QString::fromStdString(series.label));
         line->setLayer("grid");
-        addMarks(placesOf(series, drawnPoints(series, m_x, m_y, false), m_x, m_y),
-                 {QCPScatterStyle::ssDiamond, m_theme.pen(m_theme.text), m_theme.text, (pointUnits + 1) * m_theme.unit});
+        addMarks(
+            placesOf(series, drawnPoints(series, m_x, m_y, false), m_x, m_y),
+            {QCPScatterStyle::ssDiamond, m_theme.pen(m_theme.text), m_theme.text, (pointUnits + 1) * m_theme.unit});
     }
 
     void addSteps(const FigureSeries& series) {
@@ -285,25 +299,41 @@ private:
     QCPAxis& m_x;
     QCPAxis& m_y;
     const PlotTheme& m_theme;
-    std::size_t m_next = 0;
 };
+
+bool isInTextColour(const FigureSeries& series) {
+    return series.style == SeriesStyle::points || series.style == SeriesStyle::level || isSteps(series);
+}
 
 } // namespace
 
-void paintCurves(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
-    if (!figure.y.range) {
-        Figure ranged = figure;
-        ranged.y.range = curveRange(figure);
-        return paintCurves(plot, layout, ranged, theme);
+std::vector<std::size_t> curveColours(const Figure& figure) {
+    std::vector<std::size_t> colours;
+    std::size_t next = 0;
+    for (const FigureSeries& series : figure.series) {
+        colours.push_back(series.colour.value_or(next));
+        next += isInTextColour(series) ? 0 : 1;
     }
-    const QCPAxisRect* rect = addScatterAxes(layout, 1, figure, theme);
-    CurvesPainter painter(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), theme);
-    for (const FigureSeries& series : figure.series)
-        painter.add(series);
-    addLegend(plot, *addGrid(layout, 0), theme);
-    layout.setRowStretchFactor(0, stretchNothing);
-    layout.setRowSpacing(0);
-    layout.simplify();
+    return colours;
+}
+
+void paintCurves(const PlotPlace& place, const Figure& figure) {
+    Figure ranged = figure;
+    if (!figure.y.range)
+        ranged.y.range = curveRange(figure);
+    if (!figure.x.range)
+        ranged.x.range = rangeWithBoxes(figure);
+    const QCPAxisRect* rect = addScatterAxes(place, 1, ranged);
+    CurvesPainter painter(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), place.theme);
+    const std::vector<std::size_t> colours = curveColours(figure);
+    for (std::size_t i = 0; i < figure.series.size(); ++i)
+        painter.add(figure.series[i], colours[i]);
+    if (place.hasLegend) {
+        addLegend(place, *addGrid(place.layout, 0));
+        place.layout.setRowStretchFactor(0, stretchNothing);
+    }
+    place.layout.setRowSpacing(0);
+    place.layout.simplify();
 }
 
 std::optional<QPointF> pointPixel(const QCustomPlot& plot, const Figure& figure, FigurePoint point) {

@@ -1,20 +1,25 @@
 #pragma once
 
 #include "analysis/figures/figure.h"
-#include "widgets/plot/plot_axes.h"
 
 #include <QPointF>
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
-class QCPLayoutGrid;
 class QCustomPlot;
 
 namespace secateur {
 
-/// Draws a figure of kind curves in a layout: the legend in row 0, the axes in row 1.
-void paintCurves(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme);
+struct PlotPlace;
+
+/// Draws a figure of kind curves: the legend in row 0, the axes in row 1.
+void paintCurves(const PlotPlace& place, const Figure& figure);
+
+/// The place in the palette of each series of a figure of kind curves. Series in the text colour have the place of the
+/// next line.
+std::vector<std::size_t> curveColours(const Figure& figure);
 
 /// A point of a figure of kind curves or scatter.
 struct FigurePoint {

@@ -4,6 +4,7 @@
 #include "widgets/plot/plot_axes.h"
 
 #include <QColor>
+#include <QSize>
 #include <QString>
 
 #include <cstddef>
@@ -22,28 +23,46 @@ namespace secateur {
 
 inline constexpr double stretchNothing = 0.0001; ///< stretch factor of a column or row that gets no spare room
 
+/// Where a figure is drawn: in the whole plot, or in a part of it.
+struct PlotPlace {
+    QCustomPlot& plot;
+    QCPLayoutGrid& layout; ///< gets the elements of the figure
+    QSize room;            ///< of the figure, in pixels
+    const PlotTheme& theme;
+    bool hasLegend = true;  ///< false = there is a legend for several figures
+    int firstPlottable = 0; ///< the plottables of the figure begin here
+};
+
+/// Draws a figure with its title and note below what the layout has (figure_painter.cpp).
+void paintPart(const PlotPlace& place, const Figure& figure);
+
 /// Adds a grid without margins in a row of a layout.
 QCPLayoutGrid* addGrid(QCPLayoutGrid& layout, int row);
 
-/// Breaks a label between words into lines that are at most `room` pixels wide.
-QString brokenLabel(const std::string& text, const QFont& font, int room);
+/// Breaks a label between words, and long words where they end, into lines that are at most `room` pixels wide. What
+/// does not fit into the lines is elided.
+QString brokenLabel(const std::string& text, const QFont& font, int room, int mostLines = 3);
+
+/// Adds a text in a row of a layout, which gets no spare room.
+void addText(QCPLayoutGrid& layout, int row, const QString& text, const PlotTheme& theme);
 
 /// Aligns the elements beside the axes, the colour bar last, with the height of the axes.
 void placeBeside(QCPLayoutGrid& layout, const std::vector<QCPAxisRect*>& rects, const PlotTheme& theme);
 
-/// Adds the axes of a heat map: columns at the bottom, rows on the left and counted from the top.
-QCPAxisRect* addHeatMapAxes(QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme);
+/// Adds the axes of a heat map in a layout: columns at the bottom, rows on the left and counted from the top.
+/// @param room of the axes with their labels, in pixels
+QCPAxisRect* addHeatMapAxes(QCPLayoutGrid& layout, const Figure& figure, QSize room, const PlotTheme& theme);
 
 /// The colour of a line by its place in the palette, which repeats.
 QColor lineColour(std::size_t index);
 
 /// Sets label, scale and ticks of the axis of values, and its range: that of the figure, or one that fits the series.
-void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotTheme& theme);
+void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotPlace& place);
 
-/// Adds a legend of all plottables that have a name above the axes, where it does not cover data.
-void addLegend(QCustomPlot& plot, QCPLayoutGrid& row, const PlotTheme& theme);
+/// Adds a legend of the figure's plottables above its axes, where it does not cover data: one entry for each name.
+void addLegend(const PlotPlace& place, QCPLayoutGrid& row);
 
-/// Adds axes for points at FigureSeries::positions.
-QCPAxisRect* addScatterAxes(QCPLayoutGrid& layout, int row, const Figure& figure, const PlotTheme& theme);
+/// Adds axes for points at FigureSeries::positions in a row of the place's layout.
+QCPAxisRect* addScatterAxes(const PlotPlace& place, int row, const Figure& figure);
 
 } // namespace secateur

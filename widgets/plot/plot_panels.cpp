@@ -54,9 +54,9 @@ protected:
             painter.setPen(textOn(m_range.colour(m_cells(row, column))));
             const int top = cell.top() + (cell.height() - static_cast<int>(lines.size()) * metrics.height()) / 2;
             for (qsizetype line = 0; line < lines.size(); ++line) // one by one, for SVG
-                painter.drawText(QRect(cell.left(), top + static_cast<int>(line) * metrics.height(), cell.width(),
-                                       metrics.height()),
-                                 Qt::AlignCenter, lines[line]);
+                painter.drawText(
+                    QRect(cell.left(), top + static_cast<int>(line) * metrics.height(), cell.width(), metrics.height()),
+                    Qt::AlignCenter, lines[line]);
         }
     }
 
@@ -74,6 +74,41 @@ private:
     Matrix m_cells;
     std::vector<std::string> m_texts;
     ColourRange m_range;
+};
+
+/// Frames in the text colour, with a line in the background's colour inside, so that they stand out from any cell.
+class CellFrames : public PlotDrawing {
+public:
+    CellFrames(QCPAxis& columns, QCPAxis& rows, std::vector<FigureCell> cells, const PlotTheme& theme)
+        : PlotDrawing(columns.axisRect(), Layer::main, theme)
+        , m_columns(columns)
+        , m_rows(rows)
+        , m_cells(std::move(cells)) {}
+
+protected:
+    void draw(QCPPainter& painter) override {
+        for (const FigureCell& cell : m_cells) {
+            const QRect edge = cellPixels(m_columns, m_rows, static_cast<int>(cell.row), static_cast<int>(cell.column));
+            const int width = std::min(theme().length(1.6), std::max(1, std::min(edge.width(), edge.height()) / 5));
+            frame(painter, edge, width, theme().text);
+            frame(painter, edge.adjusted(width, width, -width, -width), std::max(1, width / 2), theme().background);
+        }
+    }
+
+private:
+    static void frame(QCPPainter& painter, const QRect& edge, int width, const QColor& colour) {
+        const QRect inside = edge.adjusted(width, width, -width, -width);
+        for (const QRect& side :
+             {QRect(edge.topLeft(), QPoint(edge.right(), inside.top() - 1)),
+              QRect(QPoint(edge.left(), inside.bottom() + 1), edge.bottomRight()),
+              QRect(QPoint(edge.left(), inside.top()), QPoint(inside.left() - 1, inside.bottom())),
+              QRect(QPoint(inside.right() + 1, inside.top()), QPoint(edge.right(), inside.bottom()))})
+            painter.fillRect(side, colour);
+    }
+
+    QCPAxis& m_columns;
+    QCPAxis& m_rows;
+    std::vector<FigureCell> m_cells;
 };
 
 /// The range of the colour axis, from its ends or the values.
@@ -132,37 +167,39 @@ PanelGrid panelGrid(std::size_t panels, double room) {
     return {rows, (count + rows - 1) / rows};
 }
 
-void paintPanels(QCustomPlot& plot, QCPLayoutGrid& layout, const Figure& figure, const PlotTheme& theme) {
+void paintPanels(const PlotPlace& place, const Figure& figure) {
+    const PlotTheme& theme = place.theme;
     const ColourRange range = panelColours(figure);
-    const PanelGrid grid = panelGrid(figure.panels.size(), plot.viewport().width() / theme.unit);
-    const int room = (plot.viewport().width() - theme.length(besideUnits)) / grid.columns - theme.length(4);
-    QCPLayoutGrid& panels = *addGrid(layout, 0);
+    const PanelGrid grid = panelGrid(figure.panels.size(), place.room.width() / theme.unit);
+    const QSize room((place.room.width() - theme.length(besideUnits)) / grid.columns - theme.length(4),
+                     place.room.height() / grid.rows);
+    QCPLayoutGrid& panels = *addGrid(place.layout, 0);
     panels.setRowSpacing(theme.length(2));
     panels.setColumnSpacing(theme.length(6));
     std::vector<QCPMarginGroup*> heights;
     for (int row = 0; row < grid.rows; ++row)
-        heights.push_back(new QCPMarginGroup(&plot));
-    auto* widths = new QCPMarginGroup(&plot);
+        heights.push_back(new QCPMarginGroup(&place.plot));
+    auto* widths = new QCPMarginGroup(&place.plot);
     for (int i = 0; i < static_cast<int>(figure.panels.size()); ++i) {
         const FigurePanel& panel = figure.panels[static_cast<std::size_t>(i)];
         const int row = i / grid.columns;
         const int column = i % grid.columns;
         const bool isLow = i + grid.columns >= static_cast<int>(figure.panels.size());
-        addPanelTitle(panels, 2 * row, column, panel.title, room, theme);
-        auto* place = new QCPLayoutGrid;
-        panels.addElement(2 * row + 1, column, place);
-        place->setMargins({});
-        QCPAxisRect* rect = addHeatMapAxes(*place, axesOfPanel(figure, panel, column == 0, isLow), theme);
+        addPanelTitle(panels, 2 * row, column, panel.title, room.width(), theme);
+        auto* cell = new QCPLayoutGrid;
+        panels.addElement(2 * row + 1, column, cell);
+        cell->setMargins({});
+        QCPAxisRect* rect = addHeatMapAxes(*cell, axesOfPanel(figure, panel, column == 0, isLow), room, theme);
         rect->axis(QCPAxis::atBottom)->setTickLabelRotation(isShort(panel.columns) ? 0 : 90);
         rect->setMarginGroup(QCP::msTop | QCP::msBottom, heights[static_cast<std::size_t>(row)]);
         rect->setMarginGroup(QCP::msLeft | QCP::msRight, widths);
         PlotCells(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atLeft), theme).setCells(panel.cells, range);
     }
-    PlotColourBar bar(layout, 0, 1, theme);
-    bar.setRange(range, brokenLabel(figure.colour.label, theme.font, plot.viewport().height() * 3 / 4));
+    PlotColourBar bar(place.layout, 0, 1, theme);
+    bar.setRange(range, brokenLabel(figure.colour.label, theme.font, place.room.height() * 3 / 4));
     bar.rect()->setMinimumMargins({0, theme.length(10), 0, theme.length(10)});
-    layout.setColumnSpacing(theme.length(10));
-    layout.setColumnStretchFactor(1, stretchNothing);
+    place.layout.setColumnSpacing(theme.length(10));
+    place.layout.setColumnStretchFactor(1, stretchNothing);
 }
 
 void addCellTexts(QCPAxis& columns, QCPAxis& rows, const Matrix& cells, const std::vector<std::string>& texts,
@@ -171,7 +208,12 @@ void addCellTexts(QCPAxis& columns, QCPAxis& rows, const Matrix& cells, const st
         new CellTexts(columns, rows, cells, texts, range, theme); // the axis rect owns it
 }
 
-std::optional<FigureCell> cellAt(const QCustomPlot& plot, const Figure& figure, QPointF pixel) {
+void outlineCells(QCPAxis& columns, QCPAxis& rows, const std::vector<FigureCell>& cells, const PlotTheme& theme) {
+    if (!cells.empty())
+        new CellFrames(columns, rows, cells, theme); // the axis rect owns it
+}
+
+std::optional<PanelCell> cellAt(const QCustomPlot& plot, const Figure& figure, QPointF pixel) {
     const std::vector<const QCPAxisRect*> rects = mapRects(plot);
     const std::size_t panels = figure.kind == FigureKind::panels ? figure.panels.size() : 1;
     for (std::size_t panel = 0; panel < std::min(panels, rects.size()); ++panel) {
@@ -182,7 +224,7 @@ std::optional<FigureCell> cellAt(const QCustomPlot& plot, const Figure& figure, 
         const long column = std::lround(rects[panel]->axis(QCPAxis::atBottom)->pixelToCoord(pixel.x()));
         if (row >= 0 && column >= 0 && row < static_cast<long>(cells.rows()) &&
             column < static_cast<long>(cells.columns()))
-            return FigureCell{panel, static_cast<std::size_t>(row), static_cast<std::size_t>(column)};
+            return PanelCell{panel, static_cast<std::size_t>(row), static_cast<std::size_t>(column)};
     }
     return std::nullopt;
 }

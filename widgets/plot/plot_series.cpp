@@ -169,8 +169,8 @@ private:
 /// A legend entry that belongs to no plottable.
 class Note : public Drawing {
 public:
-    Note(QCustomPlot& plot, const QString& text, const PlotTheme& theme, const QCPScatterStyle& point, bool whisker)
-        : Drawing(plot.axisRect()->axis(QCPAxis::atBottom), plot.axisRect()->axis(QCPAxis::atLeft))
+    Note(QCPAxisRect& rect, const QString& text, const PlotTheme& theme, const QCPScatterStyle& point, bool whisker)
+        : Drawing(rect.axis(QCPAxis::atBottom), rect.axis(QCPAxis::atLeft))
         , m_point(point)
         , m_cap(whisker ? capUnits * theme.unit : 0) {
         setName(text);
@@ -227,12 +227,12 @@ void addWhiskers(const QCPGraph& line, const FigureSeries& series, const PlotThe
     new Whiskers(line, series, theme);
 }
 
-void addEstimateNotes(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme) {
+void addEstimateNotes(QCPAxisRect& rect, const Figure& figure, const PlotTheme& theme) {
     if (estimatesIn(figure).empty())
         return;
     const QCPScatterStyle point(QCPScatterStyle::ssCircle, theme.pen(theme.muted, 1.2), theme.muted, 4.5 * theme.unit);
-    new Note(plot, QString("estimate, whiskers ±%1 standard errors").arg(whiskerErrors), theme, point, true);
-    new Note(plot, "not separated from another layer", theme, hollow(point, theme), false);
+    new Note(rect, QString("estimate, whiskers ±%1 standard errors").arg(whiskerErrors), theme, point, true);
+    new Note(rect, "not separated from another layer", theme, hollow(point, theme), false);
 }
 
 } // namespace secateur

@@ -6,8 +6,8 @@
 #include <vector>
 
 class QCPAxis;
+class QCPAxisRect;
 class QCPGraph;
-class QCustomPlot;
 
 namespace secateur {
 
@@ -27,6 +27,6 @@ void addEstimateBars(const QCPGraph& line, const FigureSeries& series, const Plo
 void addWhiskers(const QCPGraph& line, const FigureSeries& series, const PlotTheme& theme);
 
 /// Adds legend entries that explain the marks of estimates, if any series has estimates.
-void addEstimateNotes(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme);
+void addEstimateNotes(QCPAxisRect& rect, const Figure& figure, const PlotTheme& theme);
 
 } // namespace secateur

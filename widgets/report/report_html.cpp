@@ -46,7 +46,7 @@ QString captionHtml(const ReportFigure& block) {
 
 QString pictureHtml(const ReportFigure& block) {
     const FigureWidth width = block.isNarrow ? FigureWidth::column : FigureWidth::page;
-    const QSize size = figureSize(block.figure, width);
+    const QSize size = pictureSize(block.figure, width);
     return QString("<img width=\"%1\" height=\"%2\" alt=\"%3\" src=\"data:image/svg+xml;base64,%4\">\n")
         .arg(qRound(size.width() * htmlDotsPerFigureDot))
         .arg(qRound(size.height() * htmlDotsPerFigureDot))

@@ -109,14 +109,14 @@ private:
     /// A figure above its caption, as one box.
     PageBox figureBox(const ReportFigure& block) const {
         const FigureWidth width = block.isNarrow ? FigureWidth::column : FigureWidth::page;
-        const QSize size = figureSize(block.figure, width);
+        const QSize size = pictureSize(block.figure, width);
         const double scale = std::min(1.0, largestFigure() / size.height());
         PageBox picture{.height = scale * size.height()};
         picture.draw = [&figure = block.figure, width, scale](QCPPainter& painter, double left, double top) {
             painter.save();
             painter.translate(left, top);
             painter.scale(scale, scale);
-            drawFigureOn(painter, figure, width);
+            drawPictureOn(painter, figure, width);
             painter.restore();
         };
         std::vector<PageBox> boxes{std::move(picture)};
@@ -134,7 +134,7 @@ private:
             beside.push_back(figureBox(*figure));
             row.height = std::max(row.height, beside.back().height);
         }
-        const double step = m_frame.contentWidth - figureSize(figures.back()->figure, FigureWidth::column).width();
+        const double step = m_frame.contentWidth - pictureSize(figures.back()->figure, FigureWidth::column).width();
         row.draw = [beside = std::move(beside), step](QCPPainter& painter, double left, double top) {
             for (std::size_t i = 0; i < beside.size(); ++i)
                 beside[i].draw(painter, left + step * static_cast<double>(i), top);
