@@ -60,6 +60,7 @@ struct FromText {
     Figure (&draw)(const TextInputs&, const FigureOptions&);
     double forwards;  ///< number of forward passes over the text, for forecasts of the time
     double backwards; ///< number of backward passes over the text
+    std::int64_t sequences = 0; ///< number of sequences that are read, from the first; 0 = all
 };
 using FigureSource = std::variant<FromSession, FromPrompt, FromText>;
 

@@ -138,11 +138,24 @@ Figure drawFrom(const FromPrompt& source, const PlotArguments& arguments, const 
     return figure;
 }
 
+/// Keeps the first sequences of a text. @param count 0 = all
+void keepFirst(SequenceText& text, std::int64_t count) {
+    const auto most = static_cast<std::size_t>(count);
+    if (count == 0 || text.set.sequences.size() <= most)
+        return;
+    text.set.sequences.resize(most);
+    text.set.tokens = 0;
+    for (const TokenSequence& sequence : text.set.sequences)
+        text.set.tokens += std::ssize(sequence.ids);
+    text.labels.resize(std::min(text.labels.size(), most));
+}
+
 Figure drawFrom(const FromText& source, const PlotArguments& arguments, const FigureRequest& request,
                 const Console& console) {
     const Progress progress = console.progress();
     const ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
-    const SequenceText text = readSequenceText(*ready.model, arguments.text.text, progress.part(0, 0));
+    SequenceText text = readSequenceText(*ready.model, arguments.text.text, progress.part(0, 0));
+    keepFirst(text, source.sequences);
     RunForecast forecast(*ready.model, {ready.plan}, console, progress.part(0, 0));
     forecast.add(sizeOf(text.set), source.forwards * upFactor + source.backwards * backwardFactor);
     forecast.say();
