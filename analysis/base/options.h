@@ -13,7 +13,6 @@ struct OptionInfo {
     std::string_view type; ///< "bool", "integer", "number" or "text"
     std::string_view defaultValue;
     std::string_view meaning;
-    std::span<const std::string_view> choices = {}; ///< the values of a text option, for forms; empty = any text
 };
 
 /// The parts of a request such as "id:key=value:key=value".

@@ -258,7 +258,7 @@ constexpr std::array headsOptions{
     OptionInfo{"metric", "text", "gate_norm_head",
                "result id, with '.' and '-' in place of ':' and '='; RESULT@KEY selects one of several "
                "measurements, RESULT@KEY-OTHER the difference of two"},
-    OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik", colourMaps},
+    OptionInfo{"colours", "text", "viridis", "viridis, cividis, magma, or the diverging vik"},
     OptionInfo{"scale", "text", "auto",
                "auto, linear, log, rank (percentile in the model) or layer (share of the layer's largest); auto is log "
                "if all values are positive and linear colours would hide most differences, else linear"},
@@ -313,7 +313,7 @@ constexpr std::array attentionOptions{
 
 constexpr std::array gradientChangeOptions{
     OptionInfo{"clip", "number", "1", "per cent of the values beyond each end of the colour range"},
-    OptionInfo{"colours", "text", "vik", "the diverging vik, or viridis, cividis or magma", colourMaps},
+    OptionInfo{"colours", "text", "vik", "the diverging vik, or viridis, cividis or magma"},
     OptionInfo{"cut", "text", "",
                "head to cut, LAYER.HEAD, in addition to --mask; empty = compare --mask with the dense model"},
     OptionInfo{"layer", "integer", "-1", "show this layer; -1 = all layers, one below another"},

@@ -5,6 +5,7 @@
 #include "widgets/gallery/figure_data.h"
 #include "widgets/gallery/option_form.h"
 #include "widgets/plot/figure_widget.h"
+#include "widgets/plot/plot_scale.h"
 
 #include <QContextMenuEvent>
 #include <QHBoxLayout>
@@ -70,15 +71,15 @@ FigureDialog::FigureDialog(Document* document, GalleryContents* contents, const 
     draw();
 }
 
-/// An option with the values that it names. The choice of published numbers is offered only if a paper prints some.
+/// An option with the values that are offered for it. The choice of published numbers is offered only if a paper prints some.
 OptionField FigureDialog::fieldOf(const OptionInfo& option) const {
     if (option.name == publishedOption.name) {
         const QStringList models = publishedModels(m_item);
         return {tr("Compare with the paper"), QStringList{"auto"} + models + QStringList{"none"}, !models.isEmpty()};
     }
     OptionField field{dialogText(option.name).replace('_', ' ')};
-    for (const std::string_view choice : option.choices)
-        field.values << dialogText(choice);
+    if (option.name == "colours")
+        field.values = colourMapIds();
     return field;
 }
 
