@@ -149,10 +149,10 @@ struct Bench {
     GalleryView view{&document, &jobs, setup()};
 
     Bench() {
-        QSettings().clear();
         writeScript();
         view.resize(900, 700);
         view.show();
+        view.activateWindow();
     }
 
     static Services withSessionFiles(Services services) {
@@ -254,6 +254,8 @@ private slots:
         static QTemporaryDir settings;
         QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
     }
+
+    void init() { QSettings().clear(); }
 
     void allPapersAreListed() {
         const std::vector<GalleryPaper> papers = galleryPapers();

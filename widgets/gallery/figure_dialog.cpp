@@ -71,7 +71,8 @@ FigureDialog::FigureDialog(Document* document, GalleryContents* contents, const 
     draw();
 }
 
-/// An option with the values that are offered for it. The choice of published numbers is offered only if a paper prints some.
+/// An option with the values that are offered for it. The choice of published numbers is offered only if a paper prints
+/// some.
 OptionField FigureDialog::fieldOf(const OptionInfo& option) const {
     if (option.name == publishedOption.name) {
         const QStringList models = publishedModels(m_item);

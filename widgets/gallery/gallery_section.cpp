@@ -1,7 +1,8 @@
 #include "widgets/gallery/gallery_section.h"
 
+#include "widgets/jobs/elided_label.h"
+
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
 #include <QResizeEvent>
 #include <QToolButton>
@@ -78,7 +79,7 @@ GallerySection::GallerySection(const GalleryPaper& paper, QWidget* parent)
     : QWidget(parent)
     , m_paper(paper)
     , m_heading(new QToolButton)
-    , m_count(new QLabel)
+    , m_count(new ElidedLabel)
     , m_measure(new QPushButton)
     , m_tiles(tilesOf(paper))
     , m_grid(new TileGrid(m_tiles)) {

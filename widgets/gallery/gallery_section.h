@@ -7,11 +7,12 @@
 
 #include <vector>
 
-class QLabel;
 class QPushButton;
 class QToolButton;
 
 namespace secateur {
+
+class ElidedLabel;
 
 /// Tiles in rows of equal width; as many in a row as have room.
 class TileGrid : public QWidget {
@@ -61,7 +62,7 @@ private:
     GalleryPaper m_paper;
     bool m_isFolded = false;
     QToolButton* m_heading;
-    QLabel* m_count;
+    ElidedLabel* m_count;
     QPushButton* m_measure;
     std::vector<GalleryTile*> m_tiles;
     TileGrid* m_grid;

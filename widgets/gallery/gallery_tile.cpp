@@ -111,8 +111,7 @@ void GalleryTile::paintThumbnail() {
 }
 
 void GalleryTile::describe() {
-    setText(tr("%1: %2").arg(itemTitle(m_item), itemSummary(m_item)));
-    setAccessibleName(text());
+    setAccessibleName(tr("%1: %2").arg(itemTitle(m_item), itemSummary(m_item)));
     const QStringList said{m_state.reason, m_state.offer};
     setAccessibleDescription(m_state.kind == TileState::Kind::drawn ? tr("drawn") : said.join(' ').trimmed());
 }
@@ -153,7 +152,7 @@ void GalleryTile::changeEvent(QEvent* event) {
 bool GalleryTile::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip)
         return QAbstractButton::event(event);
-    QStringList lines{text(), m_state.reason, m_state.offer, m_state.details};
+    QStringList lines{accessibleName(), m_state.reason, m_state.offer, m_state.details};
     lines.removeAll(QString());
     for (QString& line : lines)
         line = line.toHtmlEscaped().replace('\n', "<br>");
