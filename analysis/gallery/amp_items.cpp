@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 3> ampCurveSteps{"tasks", "perplexity", "
 constexpr std::array<std::string_view, 2> ampTaskSteps{"tasks", "recovery"};
 constexpr std::array<std::string_view, 3> ampComponentSteps{"tasks", "components", "recovery"};
 constexpr std::array<std::string_view, 1> ampSpeedStep{"speed"};
-constexpr std::array<std::string_view, 2> ampEpochSteps{"recovery", "epochs"};
+constexpr std::array<std::string_view, 1> ampEpochSteps{"recovery"};
 constexpr std::array<std::string_view, 2> ampCostSteps{"measure", "tasks"};
 
 constexpr PaperItem ampFigure1{"amp", "Figure 1", ampCurveSteps};

@@ -204,8 +204,8 @@ Figure sublayerTimes(const Session& session, const FigureOptions&) {
     const auto layers = static_cast<double>(session.model.spec.layers.size());
     for (const auto& [tokens, pass] : passes) {
         const SublayerSeconds& seconds = *pass->bySublayer;
-        addTime(figure.series[0], tokens, seconds.attentionTotal(), seconds.attentionRuns, layers);
-        addTime(figure.series[1], tokens, seconds.mlpTotal(), seconds.mlpRuns, layers);
+        addTime(figure.series[0], tokens, seconds.attentionTotal(), {}, layers);
+        addTime(figure.series[1], tokens, seconds.mlpTotal(), {}, layers);
     }
     const SublayerSeconds& longest = *passes.rbegin()->second->bySublayer;
     figure.caption = figureCaption(session.model, "Time of attention and MLP in a forward pass, mean over the layers") +

@@ -20,7 +20,7 @@ constexpr std::array gateNormPublished{publishedOption};
 constexpr std::array<std::string_view, 1> sublayersStep{"sublayers"};
 constexpr std::array<std::string_view, 1> measureStepOnly{"measure"};
 constexpr std::array<std::string_view, 1> curvesStep{"curves"};
-constexpr std::array<std::string_view, 2> tasksSteps{"tasks", "speed"};
+constexpr std::array<std::string_view, 4> tasksSteps{"tasks", "tasks_blocks", "speed", "speed_blocks"};
 constexpr std::array<std::string_view, 2> recoverySteps{"curves", "recovery"};
 
 constexpr PaperItem figure1{"gate_norm", "Figure 1", sublayersStep};

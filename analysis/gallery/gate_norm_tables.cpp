@@ -153,7 +153,7 @@ Figure perplexityTable(const Session& session, const FigureOptions& options) {
     std::vector<std::string> gaps;
     for (const auto& [label, strategy] : methods) {
         TableRow row;
-        TableRow printed{.isPublished = true};
+        TableRow printed{.cells = {}, .isPublished = true};
         row.cells = {textCell(label), numberCell(source.value(perplexityColumn, {}).value)};
         printed.cells = {textCell(fmt::format("{} (paper)", label)), {}};
         for (const AdaptedBudget& budget : budgets) {
@@ -183,7 +183,7 @@ Figure taskTable(const Session& session, const FigureOptions& options) {
     PointTable table;
     table.item = "gate_norm_table2";
     table.paper = "gate_norm";
-    table.step = "tasks";
+    table.step = "tasks,tasks_blocks,speed,speed_blocks";
     table.published = options.at("published");
     table.what = "Accuracy (per cent) without and with removed sublayers";
     table.lead = {{.title = "Method", .isText = true}, {.title = "#Pruned"}, {.title = "Type", .isText = true}};

@@ -53,6 +53,14 @@ const Paper& paper(std::string_view id) {
     return rowOf(id).paper;
 }
 
+std::span<const std::string_view> recipeFiles() {
+    static constexpr std::array<std::string_view, 12> names{
+        "wiki.test.raw",     "wiki.train.raw",   "boolq.jsonl",    "rte.jsonl",
+        "hellaswag.jsonl",   "winogrande.jsonl", "arc_easy.jsonl", "arc_challenge.jsonl",
+        "openbook_qa.jsonl", "piqa.jsonl",       "mmlu",           "alpaca.json"};
+    return names;
+}
+
 std::vector<const FigureInfo*> itemsOf(const Paper& paper) {
     std::vector<const FigureInfo*> items;
     for (const FigureInfo& figure : allFigures())

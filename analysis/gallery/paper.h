@@ -41,7 +41,7 @@ struct RecipeChoice {
     std::map<std::string, std::int64_t> bytes = {};
 };
 
-/// The names of files that recipes use (RecipeChoice::files).
+/// The usual names of the files that recipes use (RecipeChoice::files): texts, tasks and data for training.
 std::span<const std::string_view> recipeFiles();
 
 /// A step of a paper's recipe: one command, whose results are kept in the session.

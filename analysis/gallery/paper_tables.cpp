@@ -1,6 +1,5 @@
 #include "analysis/gallery/paper_tables.h"
 
-#include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/session/command_line.h"
 #include "analysis/strategies/budget.h"

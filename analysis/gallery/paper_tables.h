@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/base/error.h"
 #include "analysis/gallery/paper_points.h"
 #include "analysis/gallery/published.h"
 

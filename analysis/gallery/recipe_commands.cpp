@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -57,6 +58,22 @@ double tokensOfTasks(std::span<const StepTask> tasks, int limit) {
     for (const StepTask& task : tasks)
         tokens += (limit > 0 ? limit : questionsOfTask) * tokensOfQuestion * (1 + task.shots);
     return tokens;
+}
+
+/// A length that fits the model's context. Encoders and some decoders cannot read longer texts.
+std::int64_t fitting(std::int64_t length, const Session& session) {
+    const int context = session.model.spec.context;
+    return context > 0 ? std::min<std::int64_t>(length, context) : length;
+}
+
+StepText fitting(StepText text, const Session& session) {
+    text.length = fitting(text.length, session);
+    return text;
+}
+
+StepScore fitting(StepScore score, const Session& session) {
+    score.window = static_cast<int>(fitting(score.window, session));
+    return score;
 }
 
 /// Adds --text or --task, --max-tokens and --seq-len. @returns false if a task is missing
@@ -124,7 +141,7 @@ double choosingPasses(const SweepSeries& series, const ModelSpec& spec) {
         return series.strategy.metric && series.strategy.metric->info->needs != Needs::weights ? 1 : 0;
     double passes = 0;
     for (const Budget& budget : series.budgets) {
-        const double one = info.passes ? info.passes(spec, {series.strategy, budget}) : 1;
+        const double one = info.passes ? info.passes(spec, {.strategy = series.strategy, .budget = budget, .base = {}}) : 1;
         passes = info.measuresEachBudget ? passes + one : std::max(passes, one);
     }
     return passes;
@@ -223,6 +240,7 @@ bool holdsResult(const Session& session, const RecipeChoice& choice, const Metri
 }
 
 RecipeStep measureStep(const RecipeChoice& choice, const Session& session, const MeasureStepChoice& choices) {
+    const StepText text = fitting(choices.text, session);
     const std::vector<MetricRequest> all = parseMetricRequests(choices.metrics);
     std::vector<std::string> lacking;
     std::vector<std::string> every;
@@ -230,22 +248,23 @@ RecipeStep measureStep(const RecipeChoice& choice, const Session& session, const
     for (const MetricRequest& request : all) {
         every.push_back(request.resultId());
         runs |= request.info->needs != Needs::weights;
-        if (!holdsResult(session, choice, request, choices.text))
+        if (!holdsResult(session, choice, request, text))
             lacking.push_back(every.back());
     }
-    RecipeStep step = stepOf(choice, choices.id, choices.summary, "measure", runs ? choices.text.tokens : 0);
+    RecipeStep step = stepOf(choice, choices.id, choices.summary, "measure", runs ? text.tokens : 0);
     step.isDone = lacking.empty();
     addTo(step.arguments, "--metric", join(lacking.empty() ? every : lacking, ","));
-    if (runs && !addText(step, choice, choices.text))
-        step.reason = fmt::format("there is no file {}", choices.text.name);
+    if (runs && !addText(step, choice, text))
+        step.reason = fmt::format("there is no file {}", text.name);
     addOut(step, choice);
-    step.tokens = runs ? choices.passes * expectedTokens(choice, choices.text.name, choices.text.tokens) : 0;
+    step.tokens = runs ? choices.passes * expectedTokens(choice, text.name, text.tokens) : 0;
     return step;
 }
 
 RecipeStep ablateStep(const RecipeChoice& choice, const Session& session, const AblateChoice& choices) {
+    const StepText text = fitting(choices.text, session);
     const bool byTask = choices.task && !fileOf(choice, choices.task->name).empty();
-    RecipeStep step = stepOf(choice, choices.id, choices.summary, "ablate", byTask ? 0 : choices.text.tokens);
+    RecipeStep step = stepOf(choice, choices.id, choices.summary, "ablate", byTask ? 0 : text.tokens);
     addTo(step.arguments, "--units", std::string(choices.units));
     double tokens = 0;
     if (byTask) {
@@ -254,8 +273,8 @@ RecipeStep ablateStep(const RecipeChoice& choice, const Session& session, const 
     } else {
         if (choices.task)
             addMissing(step, choices.task->name);
-        addText(step, choice, choices.text);
-        tokens = expectedTokens(choice, choices.text.name, choices.text.tokens);
+        addText(step, choice, text);
+        tokens = expectedTokens(choice, text.name, text.tokens);
     }
     addOut(step, choice);
     step.isDone = true;
@@ -271,7 +290,7 @@ RecipeStep ablateStep(const RecipeChoice& choice, const Session& session, const 
         const std::string id = std::string(metric) + (byTask ? ":of=accuracy" : "");
         const bool isHeld = std::ranges::any_of(session.results, [&](const MetricResult& result) {
             return result.request.resultId() == id && result.isWhole && result.measurement.maskDigest == "dense" &&
-                   (byTask || (result.data && result.data->source == sourceOf(choice, choices.text.name)));
+                   (byTask || (result.data && result.data->source == sourceOf(choice, text.name)));
         });
         step.isDone = step.isDone && isHeld;
     }
@@ -280,15 +299,17 @@ RecipeStep ablateStep(const RecipeChoice& choice, const Session& session, const 
 }
 
 RecipeStep sweepStep(const RecipeChoice& choice, const Session& session, const SweepChoice& choices) {
+    const StepText calibration = fitting(choices.calibration, session);
+    const StepScore score = fitting(choices.score, session);
     RecipeStep step = stepOf(choice, choices.id, choices.summary, "sweep", 0);
     addSeries(step.arguments, choice, choices);
-    addText(step, choice, choices.calibration);
-    const std::string scored = fileOf(choice, choices.score.name);
-    if (!choices.score.name.empty() && scored.empty())
-        addMissing(step, choices.score.name);
+    addText(step, choice, calibration);
+    const std::string scored = fileOf(choice, score.name);
+    if (!score.name.empty() && scored.empty())
+        addMissing(step, score.name);
     if (!scored.empty())
         addTo(step.arguments, "--score", scored);
-    addRules(step.arguments, choices.score, "--score-tokens");
+    addRules(step.arguments, score, "--score-tokens");
     const std::vector<StepTask> tasks = addTasks(step, choice, choices.tasks, choices.limit);
     addTimes(step.arguments, choices);
     if (!choices.protect.empty())
@@ -317,26 +338,26 @@ RecipeStep sweepStep(const RecipeChoice& choice, const Session& session, const S
         needed.tasks.push_back(fileOf(choice, task.name));
     needed.limit = choices.limit;
     needed.needsTimes = choices.wantsTimes;
-    needed.scored = scored.empty() ? sourceOf(choice, choices.calibration.name) : scored;
-    needed.scoredTokens = choices.score.tokens;
-    needed.window = choices.score.window;
-    needed.isPerWord = choices.score.isPerWord;
+    needed.scored = scored.empty() ? sourceOf(choice, calibration.name) : scored;
+    needed.scoredTokens = score.tokens;
+    needed.window = score.window;
+    needed.isPerWord = score.isPerWord;
     step.isDone = holdsPoints(session, needed);
     return step;
 }
 
 RecipeStep evaluateStep(const RecipeChoice& choice, const Session& session, const EvaluateChoice& choices) {
+    const StepScore score = fitting(choices.score, session);
     RecipeStep step = stepOf(choice, choices.id, choices.summary, "evaluate", 0);
-    const std::string text = fileOf(choice, choices.score.name);
-    if (!choices.score.name.empty() && text.empty())
-        addMissing(step, choices.score.name);
+    const std::string text = fileOf(choice, score.name);
+    if (!score.name.empty() && text.empty())
+        addMissing(step, score.name);
     if (!text.empty())
         addTo(step.arguments, "--text", text);
-    addRules(step.arguments, choices.score, "--max-tokens");
+    addRules(step.arguments, score, "--max-tokens");
     const std::vector<StepTask> tasks = addTasks(step, choice, choices.tasks, choices.limit);
     addOut(step, choice);
-    step.tokens =
-        expectedTokens(choice, choices.score.name, choices.score.tokens) + tokensOfTasks(tasks, choices.limit);
+    step.tokens = expectedTokens(choice, score.name, score.tokens) + tokensOfTasks(tasks, choices.limit);
     const std::string source = text.empty() ? "built-in" : text;
     bool hasText = false;
     std::set<std::string> answered;
@@ -359,9 +380,13 @@ RecipeStep latencyStep(const RecipeChoice& choice, const Session& session, const
     addTo(step.arguments, "--new-tokens", std::to_string(choices.newTokens));
     std::vector<std::string> lengths;
     step.isDone = true;
-    for (const int length : choices.lengths) {
-        if (length > session.model.spec.context)
-            continue;
+    const int context = session.model.spec.context;
+    std::vector<int> fit;
+    std::ranges::copy_if(choices.lengths, std::back_inserter(fit),
+                         [&](int length) { return context == 0 || length <= context; });
+    if (fit.empty() && !choices.lengths.empty())
+        fit = {context};
+    for (const int length : fit) {
         lengths.push_back(std::to_string(length));
         step.tokens += 5.0 * length * (choices.bySublayer ? 2 : 1); // at least 1 + 3 runs
         step.isDone = step.isDone && std::ranges::any_of(session.evaluations, [&](const Evaluation& evaluation) {

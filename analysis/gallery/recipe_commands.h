@@ -142,7 +142,7 @@ bool holdsPoints(const Session& session, const NeededPoints& needed);
 /// Number of points of series, counting repetitions for strategies that depend on the seed.
 std::size_t pointsOf(std::span<const SweepSeries> series);
 
-/// Budgets of a paper for a model of another depth: rule 2 of the manual's page on papers.
+/// Budgets of a paper for a model of another depth: resources/manual/papers.md, Rules.
 /// @param budgets in units, for a model of paperLayers layers @returns ascending, without repetitions
 std::vector<int> adaptedBudgets(std::span<const int> budgets, int paperLayers, int layers);
 

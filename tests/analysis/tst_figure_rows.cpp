@@ -181,6 +181,9 @@ private slots:
     void everyFigureIsDrawnFromWhatItNeeds_data() {
         QTest::addColumn<QString>("id");
         for (const FigureInfo& figure : allFigures()) {
+            // The tests of a paper's items make the sessions that they need.
+            if (figure.item && std::holds_alternative<FromSession>(figure.source))
+                continue;
             const std::string id(figure.id);
             QTest::newRow(id.c_str()) << QString::fromStdString(id);
         }

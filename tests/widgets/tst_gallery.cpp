@@ -2,6 +2,7 @@
 // of a program, here a script, and their results join the session.
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
 #include "backends/session/session_hdf5.h"
+#include "backends/text/recipe_files.h"
 #include "tests/support/fake_services.h"
 #endif
 
@@ -159,6 +160,10 @@ struct Bench {
         services.isSession = [](const std::string& path) { return isSession(path); };
         services.readSession = [](const std::string& path) { return readSession(path); };
         services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
+        services.findFiles = [](const std::string& folder, std::span<const std::string_view> names) {
+            FoundFiles found = findRecipeFiles(folder, names);
+            return NamedFiles{found.paths, found.bytes};
+        };
         services.readPrompt = [](const Model&, const std::string& text) {
             PromptTokens tokens;
             const auto words = std::ranges::count(text, ' ') + 1;

@@ -39,7 +39,7 @@ QStringList publishedModels(const FigureInfo& item) {
     return models;
 }
 
-QScrollArea* scrollingFigure(QWidget* content, const QString& name) {
+QScrollArea* scrollingPart(QWidget* content, const QString& name) {
     auto* area = new QScrollArea;
     area->setWidget(content);
     area->setWidgetResizable(true);
@@ -65,7 +65,6 @@ FigureDialog::FigureDialog(Document* document, GalleryContents* contents, const 
     , m_typing(new QTimer(this)) {
     setWindowTitle(tr("%1: %2").arg(itemTitle(item), itemSummary(item)));
     setWindowFlag(Qt::WindowMaximizeButtonHint);
-    m_scroll = scrollingFigure(m_plot, windowTitle());
     build();
     connectAll();
     draw();
@@ -91,11 +90,11 @@ void FigureDialog::build() {
     m_reason->setForegroundRole(QPalette::PlaceholderText);
     m_reason->setAccessibleName(tr("Reason for the missing figure"));
     m_stack->addWidget(m_reason);
-    m_stack->addWidget(m_scroll);
+    m_stack->addWidget(m_plot);
     m_caption->setWordWrap(true);
     m_caption->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_caption->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    QScrollArea* caption = scrollingFigure(m_caption, tr("Caption"));
+    QScrollArea* caption = scrollingPart(m_caption, tr("Caption"));
     constexpr int captionLines = 5;
     caption->setFixedHeight(captionLines * fontMetrics().lineSpacing());
     auto* picture = new QVBoxLayout;
@@ -122,7 +121,7 @@ QWidget* FigureDialog::buildSide() {
     column->addWidget(m_run);
     column->addStretch();
     m_run->setVisible(!isFromSession(m_item));
-    QScrollArea* side = scrollingFigure(content, tr("Options"));
+    QScrollArea* side = scrollingPart(content, tr("Options"));
     constexpr int widthInCharacters = 34;
     side->setFixedWidth(widthInCharacters * fontMetrics().averageCharWidth());
     side->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -196,19 +195,7 @@ void FigureDialog::take(const DrawnItem& drawn) {
     m_caption->setText(m_figure ? QString::fromStdString(m_figure->caption) : QString());
     if (!m_figure)
         return;
-    fitHeight();
     m_plot->setFigure(*m_figure);
-}
-
-/// Gives a table the height of its rows. Other figures fill the dialog.
-void FigureDialog::fitHeight() {
-    constexpr int leastHeight = 120;
-    int height = leastHeight;
-    if (m_figure->kind == FigureKind::table) {
-        const auto lines = 3 + m_figure->table.rows.size() + 2 * m_figure->table.notes.size();
-        height = static_cast<int>(1.4 * fontMetrics().lineSpacing() * static_cast<double>(lines));
-    }
-    m_plot->setMinimumHeight(height);
 }
 
 void FigureDialog::contextMenuEvent(QContextMenuEvent* event) {

@@ -10,7 +10,6 @@
 class QComboBox;
 class QLabel;
 class QPushButton;
-class QScrollArea;
 class QStackedWidget;
 class QTimer;
 
@@ -48,7 +47,6 @@ private:
     OptionField fieldOf(const OptionInfo& option) const;
     void draw();
     void take(const DrawnItem& drawn);
-    void fitHeight();
 
     Document* m_document;
     GalleryContents* m_contents;
@@ -59,7 +57,6 @@ private:
     QPushButton* m_run;
     QStackedWidget* m_stack;
     QLabel* m_reason;
-    QScrollArea* m_scroll;
     FigureWidget* m_plot;
     QLabel* m_caption;
     FigureActions* m_actions;

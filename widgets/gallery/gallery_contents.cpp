@@ -191,10 +191,16 @@ void GalleryContents::findSteps() {
     RecipeChoice choice = m_steps->choice();
     choice.size = m_size;
     const auto work = [this, session = m_session, choice, papers = m_papers,
-                       folder = m_folder](const Progress&) mutable {
+                       folder = m_folder.toStdString(), find = m_document->services().findFiles](const Progress&) mutable {
         Found found;
-        found.files = recipeFilesIn(folder);
-        choice.files = found.files;
+        try {
+            if (find && !folder.empty())
+                found.files = find(folder, recipeFiles());
+        } catch (const Error&) {
+            found.files = {}; // the folder was removed
+        }
+        choice.files = found.files.paths;
+        choice.bytes = found.files.bytes;
         for (const GalleryPaper& paper : papers) {
             try {
                 found.steps[paper.id] = session ? paper.steps(choice, *session) : std::vector<RecipeStep>();

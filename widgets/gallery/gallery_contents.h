@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/session/services.h"
 #include "widgets/gallery/gallery_papers.h"
 #include "widgets/jobs/job_runner.h"
 
@@ -49,7 +50,7 @@ public:
     /// The folder with texts and tasks and the size of the recipes.
     void setChoice(SweepSize size, const QString& folder);
     /// The texts and tasks that were found in the folder, by their usual names.
-    const std::map<std::string, std::string>& files() const { return m_files; }
+    const std::map<std::string, std::string>& files() const { return m_files.paths; }
 
     /// The items to compute first: those on screen.
     void want(std::vector<const FigureInfo*> items) { m_wanted = std::move(items); }
@@ -89,7 +90,7 @@ private:
         const FigureInfo* item = nullptr;
     };
     struct Found {
-        std::map<std::string, std::string> files;
+        NamedFiles files;
         std::map<std::string, std::vector<RecipeStep>> steps; ///< by paper
     };
 
@@ -114,7 +115,7 @@ private:
     bool m_isOld = true; ///< whether the session changed since it was copied
     SweepSize m_size = SweepSize::quick;
     QString m_folder;
-    std::map<std::string, std::string> m_files;
+    NamedFiles m_files;
     std::shared_ptr<const Session> m_session; ///< the copy; null = nothing is open
     std::string m_source;                     ///< path of the session's file, for commands; empty = not saved
     std::map<std::string, std::vector<RecipeStep>> m_found;

@@ -1,8 +1,5 @@
 #include "widgets/gallery/gallery_papers.h"
 
-#include <QDir>
-#include <QFileInfo>
-
 #include <algorithm>
 #include <variant>
 
@@ -38,17 +35,11 @@ QString itemTitle(const FigureInfo& item) {
 }
 
 QString itemSummary(const FigureInfo& item) {
-    return paperText(item.summary);
-}
-
-std::map<std::string, std::string> recipeFilesIn(const QString& folder) {
-    std::map<std::string, std::string> files;
-    if (folder.isEmpty())
-        return files;
-    for (const std::string_view name : recipeFiles())
-        if (const QFileInfo file(QDir(folder).filePath(paperText(name))); file.exists())
-            files.emplace(name, file.absoluteFilePath().toStdString());
-    return files;
+    const QString summary = paperText(item.summary);
+    for (const Paper& paper : allPapers())
+        if (const auto end = summary.lastIndexOf(" (" + paperText(paper.title)); end > 0 && summary.endsWith(')'))
+            return summary.left(end);
+    return summary;
 }
 
 std::vector<const RecipeStep*> missingSteps(const FigureInfo& item, const std::vector<RecipeStep>& steps) {

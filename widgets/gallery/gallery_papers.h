@@ -6,7 +6,6 @@
 #include <QStringList>
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -30,10 +29,8 @@ bool isFromSession(const FigureInfo& item);
 QString itemId(const FigureInfo& item);
 /// "Figure 3", the title of an item.
 QString itemTitle(const FigureInfo& item);
+/// What an item shows, without the paper and the number that its summary ends with.
 QString itemSummary(const FigureInfo& item);
-
-/// The files of texts and tasks that recipes use and that are in a folder, by their usual names. Reads the folder.
-std::map<std::string, std::string> recipeFilesIn(const QString& folder);
 
 /// The steps that an item needs and that are not done, in the order of the recipe.
 /// @param steps of the item's paper

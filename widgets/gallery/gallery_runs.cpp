@@ -4,6 +4,7 @@
 #include "analysis/running/runner.h"
 #include "analysis/session/command_line.h"
 
+#include <algorithm>
 #include <variant>
 
 namespace secateur {
@@ -25,7 +26,11 @@ Figure runOn(const FromPrompt& source, const ItemRun& run, const Services& servi
 Figure runOn(const FromText& source, const ItemRun& run, const Services& services, const Progress& progress) {
     constexpr std::int64_t fewTokens = 8192;
     const std::int64_t tokens = run.text.tokens > 0 ? run.text.tokens : fewTokens;
-    const SequenceText text = services.readSequences(*run.model, run.text.text, tokens, progress.part(0, 0));
+    SequenceText text = services.readSequences(*run.model, run.text.text, tokens, progress.part(0, 0));
+    if (const auto most = static_cast<std::size_t>(source.sequences); most > 0 && text.set.sequences.size() > most) {
+        text.set.sequences.resize(most);
+        text.labels.resize(std::min(text.labels.size(), most));
+    }
     const auto plan = run.model->runner().plan(PruningMask(run.model->spec()));
     const TextInputs inputs{.model = *run.model,
                             .plan = *plan,

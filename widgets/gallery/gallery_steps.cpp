@@ -71,7 +71,7 @@ GallerySteps::GallerySteps(Document* document, JobRunner* jobs, std::vector<Gall
     connect(jobs, &JobRunner::cancelled, this, [this](quint64 job) { end(job, {}, true); });
 }
 
-void GallerySteps::setChoice(SweepSize size, std::map<std::string, std::string> files) {
+void GallerySteps::setChoice(SweepSize size, NamedFiles files) {
     m_size = size;
     m_files = std::move(files);
 }
@@ -84,7 +84,7 @@ std::string GallerySteps::sessionFile() const {
 }
 
 RecipeChoice GallerySteps::choice() const {
-    return {modelPath(*m_document), sessionFile(), m_size, m_files};
+    return {modelPath(*m_document), sessionFile(), m_size, m_files.paths, m_files.bytes};
 }
 
 QString GallerySteps::problem() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/session/services.h"
 #include "widgets/gallery/gallery_papers.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/mailbox.h"
@@ -39,7 +40,7 @@ public:
                  const QString& folder, QObject* parent = nullptr);
 
     /// What recipes run on. The model and the session are those of the document.
-    void setChoice(SweepSize size, std::map<std::string, std::string> files);
+    void setChoice(SweepSize size, NamedFiles files);
     /// The choice for recipeSteps(): with the model's path and the session file of the commands.
     RecipeChoice choice() const;
     /// Why nothing can be measured, as a sentence; empty = it can.
@@ -90,7 +91,7 @@ private:
     QString m_program;
     QString m_folder;
     SweepSize m_size = SweepSize::quick;
-    std::map<std::string, std::string> m_files;
+    NamedFiles m_files;
     std::deque<StepKey> m_waiting;
     std::optional<StepKey> m_current;
     JobRunner::Id m_job = 0; ///< of the current step; 0 = none
