@@ -13,7 +13,6 @@
 #include "backends/session/session_hdf5.h"
 #include "backends/text/measure_on_text.h"
 #include "backends/text/recipe_files.h"
-#include "backends/text/recipe_files.h"
 #include "backends/text/sequence_text.h"
 #include "backends/text/sweep_texts.h"
 #include "backends/text/task_file.h"
