@@ -96,6 +96,7 @@ const QMap<QString, QStringList> shelves{
     {"widgets/heads", {"plot", "jobs", "document", "results"}},
     {"widgets/layers", {"plot", "document", "results"}},
     {"widgets/curves", {"plot", "jobs", "document", "results"}},
+    {"widgets/gallery", {"plot", "report", "jobs", "document"}},
     {"widgets/masks", {"jobs", "document", "results", "evaluations"}},
     {"widgets/training", {"plot", "jobs", "document", "results", "evaluations"}},
     {"widgets/export", {"jobs", "document", "results"}},
@@ -103,7 +104,7 @@ const QMap<QString, QStringList> shelves{
     {"widgets/scatter", {"plot", "document", "results", "heads"}},
     {"widgets/window",
      {"plot", "jobs", "document", "results", "curves", "evaluations", "export", "attention", "heads", "layers", "masks",
-      "neurons", "report", "scatter", "training", "help"}},
+      "neurons", "report", "scatter", "training", "help", "gallery"}},
     {"app/cli", {}},
     {"app/window", {}},
 };
