@@ -69,6 +69,12 @@ const TrainingRecipe& trainingRecipe(std::string_view id) {
     throw UsageError(fmt::format("Unknown recipe '{}'. Known recipes: {}", id, fmt::join(ids, ", ")));
 }
 
+TrainingSettings defaultTrainingSettings() {
+    TrainingSettings settings = ofAmp();
+    settings.accumulation = 1;
+    return settings;
+}
+
 std::string_view shortName(WeightName projection) {
     const auto* found = std::ranges::find(projections, projection, [](const auto& row) { return row.first; });
     return found == projections.end() ? title(projection) : found->second;

@@ -47,6 +47,9 @@ std::span<const TrainingRecipe> trainingRecipes();
 /// @throws UsageError that lists the known ids
 const TrainingRecipe& trainingRecipe(std::string_view id);
 
+/// The settings of a run without a recipe: the values of `amp`, with one batch of one sequence a step.
+TrainingSettings defaultTrainingSettings();
+
 /// The name of a projection in options and files: "q", "k", "v", "o", "gate", "up", "down".
 std::string_view shortName(WeightName projection);
 /// The projection with a short name; "fc1" and "fc2" are other names of up and down. @throws UsageError

@@ -91,9 +91,8 @@ void sayForecast(const TrainingRun& run, const Console& console) {
 
 TrainingSettings settingsOf(const RecoverArguments& arguments) {
     const SettingOptions& own = arguments.settings;
-    TrainingSettings settings = trainingRecipe(arguments.recipe.empty() ? "amp" : arguments.recipe).settings();
-    if (arguments.recipe.empty())
-        settings.accumulation = 1;
+    TrainingSettings settings =
+        arguments.recipe.empty() ? defaultTrainingSettings() : trainingRecipe(arguments.recipe).settings();
     replace(settings.adapter.rank, own.rank);
     replace(settings.adapter.alpha, own.alpha);
     replace(settings.adapter.dropout, own.dropout);
