@@ -6,6 +6,7 @@
 #include "app/cli/cli_common.h"
 #include "backends/base/atomic_file.h"
 #include "backends/engine/adapted_model.h"
+#include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"
 #include "backends/training/teacher_files.h"
 #include "backends/training/training_checkpoint.h"
