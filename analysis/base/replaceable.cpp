@@ -1,6 +1,7 @@
 #include "analysis/base/replaceable.h"
 
 #include "analysis/base/error.h"
+#include "analysis/base/usage_error.h"
 
 #include <algorithm>
 #include <array>
@@ -89,6 +90,11 @@ bool isFigureJson(std::string_view content) {
            std::ranges::any_of(kinds, [&](std::string_view kind) { return holds(content, kind); });
 }
 
+bool isReport(std::string_view content) {
+    constexpr std::string_view before = "<!DOCTYPE html>\n<!-- ";
+    return content.starts_with(before) && content.substr(before.size()).starts_with(reportMark);
+}
+
 /// Whether a text begins with words and the mark of a table's file.
 bool isTableAfter(std::string_view before, std::string_view content) {
     return content.starts_with(before) && content.substr(before.size()).starts_with(tableMark);
@@ -160,6 +166,7 @@ constexpr std::array rows{
     KindRow{FileKind::adapter, "", "an adapter", false, isAdapter},
     KindRow{FileKind::adapterConfig, "", "the configuration of an adapter", false, isAdapterConfig},
     KindRow{FileKind::training, "", "a training run", false, isTraining},
+    KindRow{FileKind::report, "", "a report that Secateur wrote in HTML", true, isReport},
 };
 
 const KindRow& rowOf(FileKind kind) {
@@ -207,6 +214,12 @@ bool isModelFile(std::string_view path, std::string_view content) {
 }
 
 } // namespace
+
+FileKind reportFileKind(std::string_view extension) {
+    if (extension != "html" && extension != "pdf")
+        throw UsageError("reports are written as .html or .pdf", std::string(extension));
+    return extension == "pdf" ? FileKind::pdf : FileKind::report;
+}
 
 FileKind figureFileKind(std::string_view extension) {
     const auto row = std::ranges::find(rows, extension, &KindRow::extension);

@@ -24,10 +24,15 @@ enum class FileKind {
     adapter,       ///< weights of an adapter (adapter_model.safetensors)
     adapterConfig, ///< their configuration (adapter_config.json)
     training,      ///< a training run that can go on (checkpoint.safetensors)
+    report,        ///< a report in HTML
 };
 
 /// The kind of a figure's file by its lower-case extension without the dot: "png". @throws Error for another one
 FileKind figureFileKind(std::string_view extension);
+
+/// The kind of a report's file by its lower-case extension without the dot: "html", "pdf". @throws UsageError for another
+/// one
+FileKind reportFileKind(std::string_view extension);
 
 /// Checks the rule for replacing files, which holds for every writer: a file is replaced only by one of the same kind,
 /// and an empty file by any. With `force` other files are replaced too, except for files of models.
@@ -44,6 +49,8 @@ bool isExportCard(std::string_view content);
 
 /// The text in the header of a mask's compensation by which it is known as such.
 inline constexpr std::string_view compensationMark = "secateur_compensation";
+/// The words that begin the comment in the second line of a report.
+inline constexpr std::string_view reportMark = "Report, written by Secateur";
 /// The words that begin the comment in the first line of a table's file.
 inline constexpr std::string_view tableMark = "Table, written by Secateur";
 /// The words that begin the last line of a caption's file.

@@ -26,6 +26,7 @@ constexpr std::string_view noteBegin = "compensation:";
 constexpr const char* modeOption = "compensate";
 constexpr const char* textOption = "compensate_text";
 constexpr const char* tokensOption = "compensate_max_tokens";
+constexpr const char* trainedMode = "trained"; ///< value of modeOption; no mode of a fit
 constexpr const char* lengthOption = "compensate_seq_len";
 constexpr std::array<std::string_view, 4> fitOptions{modeOption, textOption, tokensOption, lengthOption};
 
@@ -214,9 +215,29 @@ PruningMask withoutCompensation(PruningMask mask) {
     return mask;
 }
 
-void noteFit(MaskProvenance& provenance, const NotedFit& fit, std::span<const FittedPart> parts) {
+namespace {
+
+void forgetFit(MaskProvenance& provenance) {
     std::erase_if(provenance.options, [](const auto& option) { return isFitOption(option.first); });
     std::erase_if(provenance.notes, [](const std::string& note) { return note.starts_with(noteBegin); });
+}
+
+} // namespace
+
+void noteTrained(MaskProvenance& provenance, const std::string& data, std::int64_t steps) {
+    forgetFit(provenance);
+    provenance.options[modeOption] = trainedMode;
+    provenance.options[textOption] = data;
+    provenance.notes.push_back(fmt::format("{} factors and biases trained in {} steps on {}", noteBegin, steps, data));
+}
+
+bool isNotedTrained(const MaskProvenance& provenance) {
+    const auto found = provenance.options.find(modeOption);
+    return found != provenance.options.end() && found->second == trainedMode;
+}
+
+void noteFit(MaskProvenance& provenance, const NotedFit& fit, std::span<const FittedPart> parts) {
+    forgetFit(provenance);
     provenance.options[modeOption] = name(fit.mode);
     if (fit.mode == CompensationMode::none)
         return;

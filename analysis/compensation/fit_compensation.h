@@ -64,7 +64,12 @@ struct NotedFit {
 void noteFit(MaskProvenance& provenance, const NotedFit& fit, std::span<const FittedPart> parts);
 /// The fit that a provenance states; empty = the compensation is that of the strategy, if there is one.
 std::optional<NotedFit> notedFit(const MaskProvenance& provenance);
-/// Whether an option of a provenance states a fit. The other options belong to the strategy and its run.
+/// Adds to the provenance of a mask that its compensation was trained (recover). It replaces that of an earlier fit.
+/// @param data source of the training data @param steps number of steps of the training
+void noteTrained(MaskProvenance& provenance, const std::string& data, std::int64_t steps);
+/// Whether a provenance states that the compensation was trained.
+bool isNotedTrained(const MaskProvenance& provenance);
+/// Whether an option of a provenance states a fit or a training. The other options belong to the strategy and its run.
 bool isFitOption(std::string_view option);
 
 /// A mask without its compensation.

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace secateur {
 
@@ -59,6 +60,7 @@ struct FromText {
     Figure (&draw)(const TextInputs&, const FigureOptions&);
     double forwards;  ///< number of forward passes over the text, for forecasts of the time
     double backwards; ///< number of backward passes over the text
+    std::int64_t sequences = 0; ///< number of sequences that are read, from the first; 0 = all
 };
 using FigureSource = std::variant<FromSession, FromPrompt, FromText>;
 
@@ -81,6 +83,9 @@ struct FigureInfo {
     void (*check)(const FigureOptions&) = nullptr;
     /// Null = a figure of no paper.
     const PaperItem* item = nullptr;
+    /// The figures of this row that a report shows unless the user chooses others, each as the text of its options:
+    /// "metric=gate_norm_head", or empty for default values. Null = without options, if it is an item of a paper.
+    std::vector<std::string> (*inReport)(const Session&) = nullptr;
 };
 
 } // namespace secateur

@@ -8,7 +8,9 @@
 #include "analysis/figures/evaluation_figure.h"
 #include "analysis/figures/model_figures.h"
 #include "analysis/figures/scatter_figure.h"
+#include "analysis/gallery/head_option.h"
 #include "analysis/gallery/paper_rows.h"
+#include "analysis/gallery/report_choices.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/running/attention_reader.h"
 #include "analysis/session/command_line.h"
@@ -193,15 +195,6 @@ Figure rankDifferences(const Session& session, const FigureOptions& options) {
                              namedResult(session, options.at("y")));
 }
 
-/// Checks that the model has this head. @throws UsageError if not
-void checkHead(const ModelSpec& spec, HeadId id) {
-    const auto [layer, head] = id;
-    if (layer < 0 || layer >= spec.layerCount())
-        throw UsageError(fmt::format("the model has layers 0 to {}", spec.layerCount() - 1), headName(layer, head));
-    if (const int heads = spec.layers[static_cast<std::size_t>(layer)].heads; head < 0 || head >= heads)
-        throw UsageError(fmt::format("layer {} has heads 0 to {}", layer, heads - 1), headName(layer, head));
-}
-
 /// Runs a prompt and draws the attention map of one head.
 Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
     const HeadId id{static_cast<int>(optionNumber(options, "layer")), static_cast<int>(optionNumber(options, "head"))};
@@ -216,20 +209,9 @@ Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
     return attentionFigure(inputs.model->card().name, id, map, inputs.prompt.labels, coloursOf(options, scalesOfAxes));
 }
 
-/// Parses a head: "9.7" is layer 9, head 7. Empty for an empty text. @throws UsageError
+/// The head that the option `cut` names; empty for an empty text. @throws UsageError
 std::optional<HeadId> cutHead(const std::string& text) {
-    if (text.empty())
-        return std::nullopt;
-    const auto whole = [](const std::string& digits) {
-        int value = -1;
-        const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        return failure == std::errc() && end == digits.data() + digits.size() ? value : -1;
-    };
-    const std::vector<std::string> parts = split(text, '.');
-    const HeadId head{whole(parts.front()), whole(parts.back())};
-    if (parts.size() != 2 || head.layer < 0 || head.head < 0)
-        throw UsageError("should name a head: LAYER.HEAD", "cut=" + text);
-    return head;
+    return text.empty() ? std::nullopt : std::optional(headOfOption("cut", text));
 }
 
 void checkGradientChange(const FigureOptions& options) {
@@ -340,24 +322,25 @@ constexpr std::array gradientChangeOptions{
 
 constexpr std::array generalFigures{
     FigureInfo{"heads", "heat map of one metric over layers and heads", headsOptions, FromSession{heads, {"metric"}},
-               checkColours},
+               checkColours, nullptr, headMapsOfReport},
     FigureInfo{"layers", "line plot of metrics over the layers", layersOptions, FromSession{layers, {"metrics"}},
-               checkAxis},
+               checkAxis, nullptr, layerLinesOfReport},
     FigureInfo{"neurons", "distribution of a neuron metric in each layer, or in one layer", neuronsOptions,
-               FromSession{neurons, {"metric"}}, checkAxis},
+               FromSession{neurons, {"metric"}}, checkAxis,
+               nullptr, neuronBandsOfReport},
     FigureInfo{"scatter", "scatter plot of one metric against another, one point per head", scatterOptions,
                FromSession{scatter, {"x", "y"}}, checkScatter},
     FigureInfo{"rank_difference", "heat map of the difference between two metrics' ranks of the heads",
                rankDifferenceOptions, FromSession{rankDifferences, {"x", "y"}}},
     FigureInfo{"evaluations",
                "loss against the number of kept parameters, for the evaluations of a session's latest text",
-               evaluationsOptions, FromSession{evaluations}},
+               evaluationsOptions, FromSession{evaluations}, nullptr, nullptr, evaluationsOfReport},
     FigureInfo{"curves", "quality against size for the strategies of a sweep", curvesOptions, FromSession{drawCurves},
-               checkCurves},
+               checkCurves, nullptr, curvesOfReport},
     FigureInfo{"removal_map", "where each strategy of a sweep cuts: share of each layer, by budget", removalMapOptions,
-               FromSession{drawRemovalMap}, checkCurveMap},
+               FromSession{drawRemovalMap}, checkCurveMap, nullptr, setsOfReport},
     FigureInfo{"agreement", "overlap of the masks of a sweep's strategies at one budget", agreementOptions,
-               FromSession{drawAgreement}, checkAgreement},
+               FromSession{drawAgreement}, checkAgreement, nullptr, setsOfReport},
     FigureInfo{"stability", "overlap of a strategy's masks between calibration texts", stabilityOptions,
                FromSession{drawStability}, checkStability},
     FigureInfo{"gradient_change", "change of the gradients of the query weights when units are cut (Greedy-Gnorm)",

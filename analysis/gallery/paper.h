@@ -5,6 +5,7 @@
 #include "analysis/session/command_line.h"
 #include "analysis/session/session.h"
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -36,9 +37,11 @@ struct RecipeChoice {
     /// Paths of texts and tasks by their usual names: "wiki.test.raw", "arc_easy.jsonl", "mmlu". A name that is missing
     /// has no file.
     std::map<std::string, std::string> files = {};
+    /// Sizes of these files in bytes, by the same names; a missing size is not known.
+    std::map<std::string, std::int64_t> bytes = {};
 };
 
-/// The names of files that recipes use (RecipeChoice::files).
+/// The usual names of the files that recipes use (RecipeChoice::files): texts, tasks and data for training.
 std::span<const std::string_view> recipeFiles();
 
 /// A step of a paper's recipe: one command, whose results are kept in the session.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/figures/figure.h"
+#include "analysis/figures/figure_info.h"
 #include "analysis/model/model_card.h"
 
 #include <span>
@@ -18,9 +18,10 @@ struct PublishedValue {
     std::string_view budget;
     std::string_view column;
     double value = 0;
-    bool isDoubtful = false;    ///< contradicts another number of the paper, or its attribution is uncertain
-    std::string_view strategy;  ///< result id of the row's strategy; empty = none of ours
-    std::string_view ourBudget; ///< the budget as our strategies write it
+    bool isDoubtful = false; ///< flagged in the file: contradicts another number of the paper, or is uncertain
+    /// Result id of the row's strategy, "dense", or a result id followed by "+recovered"; empty = none of ours.
+    std::string_view strategy;
+    std::string_view ourBudget; ///< the budget as our strategies write it; "0" for the dense model
 };
 
 /// All published values, in the order of the file.
@@ -30,6 +31,12 @@ std::span<const PublishedValue> publishedValues();
 /// @param choice `auto` (the opened model, by its name and its structure), `none`, or the paper's name of a model
 /// @throws UsageError for a model that the item does not have; it lists those that it has
 std::vector<PublishedValue> publishedFor(std::string_view item, const ModelCard& model, std::string_view choice);
+
+/// The names of the models that an item has published values of; empty = it has none.
+std::vector<std::string> publishedModels(std::string_view item);
+
+/// Checks the option `published`. @throws UsageError for an unknown model
+void checkPublished(const FigureOptions& options);
 
 /// The option `published` of the tables that have published values.
 inline constexpr OptionInfo publishedOption{

@@ -107,8 +107,8 @@ private:
     void takeLossGradients(std::size_t batch, const at::Tensor& x) {
         for (const BackwardScalar& scalar : scalarsOf(batch)) {
             const std::size_t pass = m_gradients[batch].size();
-            LossGradient top =
-                m_runner.lossGradient(m_plan, x, m_batches[batch], scalar.of, scalar.targets, scalar.weights);
+            LossGradient top = m_runner.lossGradient(m_plan, x, m_batches[batch], scalar.of, scalar.targets,
+                                                     scalar.weights, scalar.teacher.get());
             if (m_trace && pass == 0)
                 m_trace->values[m_first + batch] = top.values;
             if (m_steps.begins)
@@ -120,7 +120,8 @@ private:
     void backwardLayer(int layer, std::size_t batch, const Progress& progress) {
         const at::Tensor x = std::exchange(m_streams[batch][static_cast<std::size_t>(layer)], {}).to(at::kFloat);
         std::vector<at::Tensor>& gradients = m_gradients[batch];
-        const auto steps = static_cast<double>(m_layers - m_steps.lowestLayer) * static_cast<double>(m_batches.size() * gradients.size());
+        const auto steps = static_cast<double>(m_layers - m_steps.lowestLayer) *
+                           static_cast<double>(m_batches.size() * gradients.size());
         const auto report = [&] { progress.report(m_done / steps, fmt::format("gradients of layer {}", layer)); };
         std::vector<OutputGradient> outputs;
         for (std::size_t pass = 0; pass < gradients.size(); ++pass)

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct BackwardScalar {
     Scalarisation of = Scalarisation::taskLoss;
     std::vector<int> targets;
     std::vector<float> weights;
+    std::shared_ptr<const TeacherTargets> teacher = {}; ///< null = none
 };
 
 /// Input and result of the vector-Jacobian product of one layer, for one batch and one scalar.

@@ -81,6 +81,23 @@ struct TokenLosses {
     std::vector<std::uint8_t> greedy; ///< whether the target is the likeliest token
 };
 
+/// The most probable tokens at some positions, and their log probabilities. With the class of all other tokens their
+/// probabilities add up to 1.
+struct TopTokens {
+    int count = 0;                       ///< tokens of a position, at most the vocabulary
+    std::vector<int> tokens;             ///< [positions * count] the most probable first
+    std::vector<float> logProbabilities; ///< [positions * (count + 1)] the last is that of all other tokens together;
+                                         ///< -infinity if there is none
+    bool operator==(const TopTokens&) const = default;
+};
+
+/// A teacher's probabilities at the targets of a batch, for decoders. The loss of a target is then (1 - W)
+/// cross-entropy + W KL(teacher || model), over the teacher's tokens and the class of all others.
+struct TeacherTargets {
+    double weight = 0; ///< W, from 0 to 1
+    TopTokens top;     ///< at the positions with a target, in the order of the batch
+};
+
 /// The scalar per row whose gradient lossGradient() computes (see The scalar that is differentiated in
 /// resources/manual/metrics.md).
 enum class Scalarisation {
@@ -152,12 +169,20 @@ public:
     virtual TokenLosses losses(const Plan& plan, const at::Tensor& x, const Batch& batch,
                                std::span<const int> targets) const = 0;
 
+    /// The most probable tokens at the positions with a target, in the order of the batch, for decoders only. Computed
+    /// in chunks, as losses().
+    /// @param targets [rows * positions], -1 = no target @param count tokens of a position
+    virtual TopTokens topTokens(const Plan& plan, const at::Tensor& x, const Batch& batch, std::span<const int> targets,
+                                int count) const = 0;
+
     /// The scalars of the rows, and the gradient of their sum with respect to x.
     /// @param targets for decoders [rows * positions], -1 = no target; for classifiers the labels [rows]; otherwise
     /// empty
     /// @param weights weights of the targets; empty = 1 for each
+    /// @param teacher for Scalarisation::taskLoss of decoders; null = none
     virtual LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
-                                      std::span<const int> targets, std::span<const float> weights) const = 0;
+                                      std::span<const int> targets, std::span<const float> weights,
+                                      const TeacherTargets* teacher = nullptr) const = 0;
 
     /// An empty cache. @param layer the only layer to cache, for runs that go layer by layer; empty = all layers
     /// @throws Error for encoders

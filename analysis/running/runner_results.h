@@ -26,6 +26,8 @@ struct AdapterGradients {
     };
     std::map<WeightName, LowRank> updates;
     std::map<WeightName, at::Tensor> weights;
+    std::map<WeightName, at::Tensor> factors; ///< of a compensation, at the output and down projections
+    std::map<WeightName, at::Tensor> biases;
 };
 
 /// Gradients with respect to a layer's input, to its taps and to the plan's adapters: the result of Runner::backward.

@@ -130,6 +130,16 @@ std::string shellText(const CommandLine& command) {
     return join(words, " ");
 }
 
+std::string maskFileName(const std::string& maskName) {
+    std::string name = maskName;
+    for (char& c : name) {
+        const bool isLetter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!isLetter && !(c >= '0' && c <= '9') && c != '.' && c != '-')
+            c = '_';
+    }
+    return name + ".mask.json";
+}
+
 CommandLine measureCommand(const std::string& model, const std::vector<std::string>& resultIds) {
     return {program, "measure", model, "--metric", join(resultIds, ",")};
 }

@@ -19,6 +19,10 @@ using CommandLine = std::vector<std::string>;
 /// The command as text, quoted for a POSIX shell.
 std::string shellText(const CommandLine& command);
 
+/// The file that `sweep --masks` writes for a mask of this name: other characters than letters, digits, points and hyphens
+/// become underscores.
+std::string maskFileName(const std::string& maskName);
+
 /// The command that measures results. @param resultIds at least one
 CommandLine measureCommand(const std::string& model, const std::vector<std::string>& resultIds);
 /// Commands that repeat measurements, one for each text and mask. Results do not record whether they were measured on a

@@ -17,12 +17,20 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace secateur {
+
+/// Files that were found by their usual names.
+struct NamedFiles {
+    std::map<std::string, std::string> paths;  ///< by usual name
+    std::map<std::string, std::int64_t> bytes; ///< sizes, by usual name
+};
 
 /// Functions of the backends that the window uses. The program sets them, because it links both. All of them are called
 /// on a worker thread, throw Error and Cancelled, and have no state.
@@ -57,6 +65,8 @@ struct Services {
         readSequences;
     /// Reads a task file; for a classifier also the names of its classes.
     std::function<AskedTask(const Model&, const TaskRequest&, const Progress&)> readTask;
+    /// Searches a folder for texts and tasks by their usual names.
+    std::function<NamedFiles(const std::string& folder, std::span<const std::string_view> names)> findFiles;
     /// Reads the texts and tasks of a sweep.
     std::function<SweepInputs(const Model&, const SweepSetup&, const Progress&)> readSweep;
     std::function<std::shared_ptr<const Tokenizer>(const Model&)> openTokenizer;

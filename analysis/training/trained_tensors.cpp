@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/model/kernels.h"
+#include "analysis/training/trained_compensation.h"
 
 #include <ATen/ATen.h>
 
@@ -52,6 +53,29 @@ void clearCutColumns(at::Tensor& a, WeightName name, const LayerMask& mask) {
             a.narrow(1, static_cast<std::int64_t>(unit) * width, width).zero_();
 }
 
+/// The gradient of a part of a weight; undefined if there is none.
+at::Tensor gradientOf(const AdapterGradients& gradients, WeightName name, TrainedPart part) {
+    const auto in = [name](const std::map<WeightName, at::Tensor>& tensors) {
+        const auto found = tensors.find(name);
+        return found == tensors.end() ? at::Tensor() : found->second;
+    };
+    switch (part) {
+    case TrainedPart::weight:
+        return in(gradients.weights);
+    case TrainedPart::factors:
+        return in(gradients.factors);
+    case TrainedPart::bias:
+        return in(gradients.biases);
+    case TrainedPart::a:
+    case TrainedPart::b:
+        break;
+    }
+    const auto found = gradients.updates.find(name);
+    if (found == gradients.updates.end())
+        return {};
+    return part == TrainedPart::a ? found->second.a : found->second.b;
+}
+
 std::vector<float> numbersOf(const at::Tensor& tensor) {
     const at::Tensor all = tensor.detach().to(at::kCPU).contiguous();
     return {all.data_ptr<float>(), all.data_ptr<float>() + all.numel()};
@@ -65,6 +89,8 @@ TrainedTensors::TrainedTensors(const Model& model, const PruningMask& mask, cons
         m_first.push_back(model.spec().firstSharing(layer));
     addUpdates(model, mask, settings);
     addWeights(model, mask, settings);
+    if (settings.trainsCompensation)
+        addCompensation(model, mask);
     if (m_entries.empty())
         throw Error("There is nothing to train: the mask cuts all that would be trained, or the model does not have it",
                     model.card().path);
@@ -128,6 +154,46 @@ void TrainedTensors::addWeights(const Model& model, const PruningMask& mask, con
     }
 }
 
+void TrainedTensors::addCompensation(const Model& model, const PruningMask& mask) {
+    using enum WeightName;
+    const ModelSpec& spec = model.spec();
+    for (int layer = 0; layer < spec.layerCount(); ++layer) {
+        const LayerSpec& shape = spec.layers[static_cast<std::size_t>(layer)];
+        const LayerMask& own = mask.layer(layer);
+        const LayerCompensation& begin = compensationOf(own);
+        const auto isCompensated = [&](WeightName name) {
+            return m_first[static_cast<std::size_t>(layer)] == layer && model.has(layer, name) &&
+                   hasEffect(name, own, shape);
+        };
+        if (isCompensated(output))
+            addCompensation({layer, output}, shape.attention == AttentionKind::linear ? 0 : own.heads.size(),
+                            begin.headScale, begin.attentionBias, spec.hidden);
+        if (isCompensated(down))
+            addCompensation({layer, down}, own.neurons.size(), begin.neuronScale, begin.mlpBias, spec.hidden);
+    }
+}
+
+/// @param units number of factors; 0 = none @param factors empty = 1 @param bias empty = 0
+void TrainedTensors::addCompensation(const WeightPlace& place, std::size_t units, const std::vector<float>& factors,
+                                     const std::vector<float>& bias, int hidden) {
+    const auto add = [&](TrainedPart part, const std::vector<float>& first, std::int64_t size, float usual) {
+        const at::Tensor values = first.empty() ? at::full({size}, usual) : at::tensor(first);
+        const auto of = part == TrainedPart::factors ? &PlanAdapters::factors : &PlanAdapters::biases;
+        const at::Tensor own = addTensor(place, part, values, false);
+        ((*m_training).*of)[place] = own;
+        ((*m_scoring).*of)[place] = own;
+    };
+    if (units > 0)
+        add(TrainedPart::factors, factors, static_cast<std::int64_t>(units), 1);
+    add(TrainedPart::bias, bias, hidden, 0);
+}
+
+PruningMask TrainedTensors::maskFor(PruningMask mask) const {
+    for (const auto& [place, _] : m_training->biases)
+        mask = withoutFactorsAndBias(std::move(mask), place);
+    return mask;
+}
+
 at::Tensor TrainedTensors::addTensor(const WeightPlace& place, TrainedPart part, const at::Tensor& values,
                                      bool decays) {
     const at::Tensor own = values.to(m_options).clone().contiguous().requires_grad_(true);
@@ -141,14 +207,7 @@ void TrainedTensors::add(int layer, const AdapterGradients& gradients) {
     for (Entry& entry : m_entries) {
         if (entry.place.first != first)
             continue;
-        const WeightName name = entry.place.second;
-        at::Tensor own;
-        if (entry.part == TrainedPart::weight) {
-            if (const auto found = gradients.weights.find(name); found != gradients.weights.end())
-                own = found->second;
-        } else if (const auto found = gradients.updates.find(name); found != gradients.updates.end())
-            own = entry.part == TrainedPart::a ? found->second.a : found->second.b;
-        if (own.defined())
+        if (const at::Tensor own = gradientOf(gradients, entry.place.second, entry.part); own.defined())
             entry.gradient.add_(own);
     }
 }

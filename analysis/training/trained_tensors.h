@@ -34,6 +34,8 @@ public:
     std::vector<TrainedTensor> values() const;
     /// @throws Error if the tensors are not those that this object has
     void setValues(const std::vector<TrainedTensor>& tensors);
+    /// The mask for plans that use the tensors: without the compensation that is trained.
+    PruningMask maskFor(PruningMask mask) const;
     std::int64_t count() const; ///< number of trained numbers
     int lowestLayer() const;    ///< the lowest layer with trained tensors; the number of layers if there is none
 
@@ -50,6 +52,9 @@ private:
 
     void addUpdates(const Model& model, const PruningMask& mask, const TrainingSettings& settings);
     void addWeights(const Model& model, const PruningMask& mask, const TrainingSettings& settings);
+    void addCompensation(const Model& model, const PruningMask& mask);
+    void addCompensation(const WeightPlace& place, std::size_t units, const std::vector<float>& factors,
+                         const std::vector<float>& bias, int hidden);
     at::Tensor addTensor(const WeightPlace& place, TrainedPart part, const at::Tensor& values, bool decays);
     double gradientNorm() const;
 

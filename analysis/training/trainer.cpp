@@ -2,9 +2,11 @@
 
 #include "analysis/base/error.h"
 #include "analysis/running/backward_walk.h"
-#include "analysis/running/padded_batches.h"
 #include "analysis/running/runner.h"
+#include "analysis/training/head_features.h"
+#include "analysis/training/teacher.h"
 #include "analysis/training/trained_tensors.h"
+#include "analysis/training/training_batches.h"
 
 #include <ATen/ATen.h>
 
@@ -13,99 +15,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 namespace secateur {
 
 namespace {
-
-constexpr std::int64_t scoringTokens = 2048; ///< maximum tokens of a batch that is scored
-
-/// Sequences of a step or of a scored set in padded batches, with their targets.
-struct TrainingBatches {
-    PaddedBatches padded;
-    std::vector<std::vector<int>> targets; ///< for each batch, as arguments of Runner::lossGradient()
-};
-
-std::vector<TokenSequence> sequencesOf(std::span<const TrainingExample* const> examples) {
-    std::vector<TokenSequence> sequences;
-    for (const TrainingExample* example : examples) {
-        sequences.push_back({example->ids, example->types, sequences.size()});
-        sequences.back().types.resize(example->ids.size());
-    }
-    return sequences;
-}
-
-TrainingBatches batchesOf(std::span<const TrainingExample* const> examples, std::int64_t batchTokens) {
-    TrainingBatches made;
-    made.padded = paddedBatches(sequencesOf(examples), batchTokens);
-    for (std::size_t batch = 0; batch < made.padded.batches.size(); ++batch) {
-        const auto positions = static_cast<std::size_t>(made.padded.batches[batch].positions);
-        std::vector<int>& targets = made.targets.emplace_back();
-        for (const std::size_t index : made.padded.sequences[batch]) {
-            const TrainingExample& example = *examples[index];
-            if (example.label >= 0) {
-                targets.push_back(example.label);
-                continue;
-            }
-            targets.insert(targets.end(), example.targets.begin(), example.targets.end());
-            targets.resize((targets.size() + positions - 1) / positions * positions, -1);
-        }
-    }
-    return made;
-}
-
-std::vector<const TrainingExample*> pointersTo(std::span<const TrainingExample> examples) {
-    std::vector<const TrainingExample*> all;
-    for (const TrainingExample& example : examples)
-        all.push_back(&example);
-    return all;
-}
-
-/// The losses of a batch of a decoder, in the order of its rows.
-std::vector<ExampleLoss> decoderLosses(const Runner& runner, const Plan& plan, const at::Tensor& x, const Batch& batch,
-                                       std::span<const int> targets) {
-    const TokenLosses losses = runner.losses(plan, x, batch, targets);
-    std::vector<ExampleLoss> rows(static_cast<std::size_t>(batch.rows));
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-        if (targets[i] < 0)
-            continue;
-        ExampleLoss& row = rows[i / static_cast<std::size_t>(batch.positions)];
-        row.nats += losses.nats[i];
-        ++row.targets;
-    }
-    return rows;
-}
-
-/// The losses of a batch of a classifier.
-std::vector<ExampleLoss> classifierLosses(const Runner& runner, const Plan& plan, const at::Tensor& x,
-                                          const Batch& batch, std::span<const int> labels) {
-    const at::Tensor logits = runner.lmHead(plan, x, batch).to(at::kCPU, at::kDouble);
-    const at::Tensor nats = logits.logsumexp(1, true) - logits;
-    std::vector<ExampleLoss> rows;
-    for (std::size_t row = 0; row < labels.size(); ++row) {
-        const auto at = static_cast<std::int64_t>(row);
-        const at::Tensor own = nats.select(0, at);
-        rows.push_back(
-            {own[labels[row]].item<double>(), 1, own.argmin().item<std::int64_t>() == std::int64_t{labels[row]}});
-    }
-    return rows;
-}
-
-std::vector<ExampleLoss> lossesUnder(const Model& model, const Plan& plan, std::span<const TrainingExample> examples,
-                                     const Progress& progress) {
-    const TrainingBatches set = batchesOf(pointersTo(examples), scoringTokens);
-    const Runner& runner = model.runner();
-    std::vector<ExampleLoss> losses(examples.size());
-    LayerWalk walk;
-    walk.finished = [&](std::size_t batch, const at::Tensor& x) {
-        const auto of = model.spec().family == Family::encoder ? classifierLosses : decoderLosses;
-        const std::vector<ExampleLoss> rows = of(runner, plan, x, set.padded.batches[batch], set.targets[batch]);
-        for (std::size_t row = 0; row < rows.size(); ++row)
-            losses[set.padded.sequences[batch][row]] = rows[row];
-    };
-    forEachLayer(runner, plan, set.padded.batches, walk, progress);
-    return losses;
-}
 
 /// Checks that a model can train on sequences. @throws Error
 void checkSet(const Model& model, const TrainingSet& set) {
@@ -127,19 +41,26 @@ void checkSet(const Model& model, const TrainingSet& set) {
 
 class Trainer::Work {
 public:
-    Work(const Model& model, const PruningMask& mask, const TrainingSet& set, TrainingSettings settings)
+    Work(const Model& model, const PruningMask& mask, const TrainingSet& set, TrainingSettings settings,
+         TeacherStore* store)
         : m_model(model)
         , m_set(set)
         , m_settings(std::move(settings))
         , m_tensors(model, mask, m_settings)
-        , m_training(model.runner().planWith(m_tensors.training(), mask))
-        , m_scoring(model.runner().planWith(m_tensors.scoring(), mask))
+        , m_training(model.runner().planWith(m_tensors.training(), m_tensors.maskFor(mask)))
+        , m_scoring(model.runner().planWith(m_tensors.scoring(), m_tensors.maskFor(mask)))
         , m_perEpoch(stepsOfEpoch()) {
+        if (m_settings.teacherWeight > 0) {
+            m_ownStore = store ? nullptr : teacherInMemory();
+            m_teacher.emplace(model, set, m_settings, store ? *store : *m_ownStore);
+        }
+        if (model.spec().family == Family::encoder && m_tensors.lowestLayer() == model.spec().layerCount())
+            m_features.emplace(model, *m_scoring, set, static_cast<std::uint64_t>(m_settings.seed));
         if (m_settings.steps > 0)
             m_steps = m_settings.steps;
         else if (m_settings.minutes == 0)
             m_steps = std::max<std::int64_t>(1, std::llround(m_settings.epochs * static_cast<double>(m_perEpoch)));
-        const std::vector<TokenSequence> sequences = sequencesOf(pointersTo(set.examples));
+        const std::vector<TokenSequence> sequences = sequencesOf(pointersTo(std::span(set.examples)));
         m_batchTokens = tokensAtOnce(model, *m_training, sequences, mostTokens, m_memory);
     }
 
@@ -147,7 +68,10 @@ public:
         m_tensors.training()->dropoutSeed =
             static_cast<std::uint64_t>(m_settings.seed) * 1000003 + static_cast<std::uint64_t>(m_step);
         try {
-            StepResult result = gradients(progress);
+            StepResult result = m_features ? headGradients(progress) : gradients(progress);
+            if (!std::isfinite(result.lossNats))
+                throw Error(fmt::format("The loss of step {} is not finite", m_step), m_set.source,
+                            "Use a lower learning rate");
             result.learningRate = learningRateAt(m_settings, m_step, m_steps > 0 ? m_steps : m_step + manySteps);
             result.gradientNorm = m_tensors.update(m_settings, result.learningRate, m_step);
             ++m_step;
@@ -158,8 +82,14 @@ public:
         }
     }
 
-    std::vector<ExampleLoss> losses(std::span<const TrainingExample> examples, const Progress& progress) const {
-        return lossesUnder(m_model, *m_scoring, examples, progress);
+    std::vector<ExampleLoss> losses(std::span<const TrainingExample> examples, const Progress& progress) {
+        if (!m_features)
+            return exampleLosses(m_model, *m_scoring, examples, progress);
+        std::vector<int> labels;
+        for (const TrainingExample& example : examples)
+            labels.push_back(example.label);
+        return classifierLosses(m_model.runner(), *m_scoring, m_features->ofOthers(examples, progress),
+                                HeadFeatures::batchOf(pointersTo(examples)), labels);
     }
 
     void resume(const TrainingState& state) {
@@ -182,7 +112,7 @@ private:
     }
 
     /// The sequences of a step. Each epoch has an order of its own; its last step may have fewer sequences.
-    std::vector<const TrainingExample*> examplesOf(std::int64_t step) {
+    std::vector<std::size_t> examplesOf(std::int64_t step) {
         const std::int64_t epoch = step / m_perEpoch;
         if (m_order.empty() || epoch != m_epoch)
             m_order =
@@ -190,27 +120,26 @@ private:
         m_epoch = epoch;
         const auto size = static_cast<std::size_t>(m_settings.sequencesOfStep());
         const std::size_t begin = static_cast<std::size_t>(step % m_perEpoch) * size;
-        std::vector<const TrainingExample*> all;
-        for (std::size_t i = begin; i < std::min(begin + size, m_order.size()); ++i)
-            all.push_back(&m_set.examples[m_order[i]]);
-        return all;
+        const std::span order(m_order);
+        const auto some = order.subspan(begin, std::min(size, order.size() - begin));
+        return {some.begin(), some.end()};
     }
 
     /// Sums the gradients of the mean loss over the targets of a step.
     StepResult gradients(const Progress& progress) {
-        const std::vector<const TrainingExample*> examples = examplesOf(m_step);
-        const TrainingBatches set = batchesOf(examples, m_batchTokens);
-        StepResult result;
-        std::int64_t targets = 0;
-        for (const TrainingExample* example : examples) {
-            result.tokens += std::ssize(example->ids);
-            targets += example->targetCount();
-        }
-        const float weight = 1.F / static_cast<float>(std::max<std::int64_t>(1, targets));
+        const std::vector<std::size_t> indices = examplesOf(m_step);
+        const std::vector<const TrainingExample*> examples = pointersTo(m_set, indices);
+        const TrainingBatches set = trainingBatches(examples, m_batchTokens);
+        std::vector<std::shared_ptr<const TeacherTargets>> teachers(set.targets.size());
+        if (m_teacher)
+            teachers = m_teacher->targets(indices, set.padded, progress.part(0, 0));
+        StepResult result = beginStep(examples);
+        const float weight = weightOf(examples);
         BackwardSteps steps;
         steps.scalars = [&](std::size_t batch) {
-            return std::vector<BackwardScalar>{
-                {Scalarisation::taskLoss, set.targets[batch], std::vector<float>(set.targets[batch].size(), weight)}};
+            return std::vector<BackwardScalar>{{Scalarisation::taskLoss, set.targets[batch],
+                                                std::vector<float>(set.targets[batch].size(), weight),
+                                                teachers[batch]}};
         };
         steps.lowestLayer = m_tensors.lowestLayer();
         steps.taps = [](int, std::size_t) { return std::vector<Tap>(); };
@@ -220,10 +149,40 @@ private:
         };
         steps.pulled = [&](const LayerBackward& layer) { m_tensors.add(layer.layer, layer.gradients.adapters); };
         walkBackward(m_model, *m_training, set.padded.batches, steps, m_memory, progress);
-        if (!std::isfinite(result.lossNats))
-            throw Error(fmt::format("The loss of step {} is not finite", m_step), m_set.source,
-                        "Use a lower learning rate");
         return result;
+    }
+
+    /// gradients() of the classifier alone: the sequences do not run again.
+    StepResult headGradients(const Progress& progress) {
+        const std::vector<std::size_t> indices = examplesOf(m_step);
+        const std::vector<const TrainingExample*> examples = pointersTo(m_set, indices);
+        const at::Tensor x = m_features->of(indices, progress);
+        std::vector<int> labels;
+        for (const TrainingExample* example : examples)
+            labels.push_back(example->label);
+        const std::vector<float> weights(labels.size(), weightOf(examples));
+        const LossGradient top = m_model.runner().lossGradient(*m_training, x, HeadFeatures::batchOf(examples),
+                                                               Scalarisation::taskLoss, labels, weights);
+        m_tensors.add(-1, top.adapters);
+        StepResult result = beginStep(examples);
+        result.lossNats = std::accumulate(top.values.begin(), top.values.end(), 0.0);
+        return result;
+    }
+
+    /// The result of a step without its loss.
+    static StepResult beginStep(std::span<const TrainingExample* const> examples) {
+        StepResult result;
+        for (const TrainingExample* example : examples)
+            result.tokens += std::ssize(example->ids);
+        return result;
+    }
+
+    /// The weight of a target in the mean loss of a step.
+    static float weightOf(std::span<const TrainingExample* const> examples) {
+        std::int64_t targets = 0;
+        for (const TrainingExample* example : examples)
+            targets += example->targetCount();
+        return 1.F / static_cast<float>(std::max<std::int64_t>(1, targets));
     }
 
     static constexpr std::int64_t manySteps = 1000; ///< left while the number of steps is not known: no decay yet
@@ -235,6 +194,9 @@ private:
     TrainedTensors m_tensors;
     std::shared_ptr<const Plan> m_training;
     std::shared_ptr<const Plan> m_scoring;
+    std::unique_ptr<TeacherStore> m_ownStore;
+    std::optional<Teacher> m_teacher;
+    std::optional<HeadFeatures> m_features; ///< only if the head alone is trained
     BackwardMemory m_memory{.graphBytes = std::int64_t{1} << 29};
     std::int64_t m_perEpoch;
     std::int64_t m_steps = 0;
@@ -244,10 +206,11 @@ private:
     std::vector<std::size_t> m_order;
 };
 
-Trainer::Trainer(const Model& model, const PruningMask& mask, const TrainingSet& set, TrainingSettings settings) {
+Trainer::Trainer(const Model& model, const PruningMask& mask, const TrainingSet& set, TrainingSettings settings,
+                 TeacherStore* teacher) {
     checkSettings(settings);
     checkSet(model, set);
-    m_work = std::make_unique<Work>(model, mask, set, std::move(settings));
+    m_work = std::make_unique<Work>(model, mask, set, std::move(settings), teacher);
 }
 
 Trainer::~Trainer() = default;
@@ -288,38 +251,16 @@ Adapter Trainer::adapter() const {
     return adapterOf(m_work->state(), m_work->settings().adapter, m_work->model());
 }
 
-std::vector<ExampleLoss> exampleLosses(const Model& model, const PruningMask& mask,
-                                       std::span<const TrainingExample> examples, const Progress& progress) {
-    // A plan for training, even without trained tensors, so that the weights are converted only once.
-    const auto plan = model.runner().planWith(std::make_shared<const PlanAdapters>(), mask);
-    return lossesUnder(model, *plan, examples, progress);
-}
-
-double meanNats(std::span<const ExampleLoss> losses) {
-    double nats = 0;
-    std::int64_t targets = 0;
-    for (const ExampleLoss& loss : losses) {
-        nats += loss.nats;
-        targets += loss.targets;
-    }
-    return nats / static_cast<double>(targets);
-}
-
-double accuracyOf(std::span<const ExampleLoss> losses) {
-    const auto right = std::ranges::count_if(losses, [](const ExampleLoss& loss) { return loss.isRight; });
-    return static_cast<double>(right) / static_cast<double>(losses.size());
-}
-
 Adapter adapterOf(const TrainingState& state, const AdapterSettings& settings, const Model& model) {
     Adapter adapter;
     adapter.settings = settings;
     adapter.modelName = model.card().name;
     adapter.fingerprint = model.fingerprint();
     for (const TrainedTensor& tensor : state.tensors) {
-        if (tensor.part == TrainedPart::weight) {
+        if (tensor.part == TrainedPart::weight)
             adapter.weights[tensor.place] = tensor.values;
+        if (tensor.part != TrainedPart::a && tensor.part != TrainedPart::b)
             continue;
-        }
         LowRankUpdate& update = adapter.updates[tensor.place];
         update.rank = settings.rank;
         update.scale = settings.alpha / settings.rank;

@@ -34,13 +34,13 @@ TrainingState withoutMoments(TrainingState state) {
 class RunningTraining {
 public:
     RunningTraining(TrainingRun& run, const Model& model, const PruningMask& mask, const TrainingSet& set,
-                    std::span<const TrainingExample> heldOut, const TrainingCallbacks& callbacks)
+                    std::span<const TrainingExample> heldOut, const TrainingCallbacks& callbacks, TeacherStore* teacher)
         : m_run(run)
         , m_model(model)
         , m_mask(mask)
         , m_heldOut(heldOut)
         , m_callbacks(callbacks)
-        , m_trainer(model, mask, set, run.settings) {
+        , m_trainer(model, mask, set, run.settings, teacher) {
         if (!run.records.empty())
             m_trainer.resume(run.state);
         m_trainer.setSteps(run.steps > 0 ? run.steps : m_trainer.steps());
@@ -197,9 +197,9 @@ std::int64_t TrainingRun::tokens() const {
 }
 
 void runTraining(TrainingRun& run, const Model& model, const PruningMask& mask, const TrainingSet& set,
-                 std::span<const TrainingExample> heldOut, const TrainingCallbacks& callbacks,
-                 const Progress& progress) {
-    RunningTraining(run, model, mask, set, heldOut, callbacks).go(progress);
+                 std::span<const TrainingExample> heldOut, const TrainingCallbacks& callbacks, const Progress& progress,
+                 TeacherStore* teacher) {
+    RunningTraining(run, model, mask, set, heldOut, callbacks, teacher).go(progress);
 }
 
 } // namespace secateur

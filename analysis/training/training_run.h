@@ -67,9 +67,10 @@ struct TrainingCallbacks {
 /// Trains to the end of a run. A new run has no records. With TrainingSettings::minutes, the number of steps is
 /// computed from the time of the first five and stored. If it is stopped, saves the run and throws Cancelled.
 /// @param heldOut sequences that are not trained on; may be empty: then the last state is the best one
+/// @param teacher as for Trainer
 /// @throws Error as Trainer does, after saving
 void runTraining(TrainingRun& run, const Model& model, const PruningMask& mask, const TrainingSet& set,
                  std::span<const TrainingExample> heldOut, const TrainingCallbacks& callbacks,
-                 const Progress& progress = {});
+                 const Progress& progress = {}, TeacherStore* teacher = nullptr);
 
 } // namespace secateur

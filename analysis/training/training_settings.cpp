@@ -69,6 +69,12 @@ const TrainingRecipe& trainingRecipe(std::string_view id) {
     throw UsageError(fmt::format("Unknown recipe '{}'. Known recipes: {}", id, fmt::join(ids, ", ")));
 }
 
+TrainingSettings defaultTrainingSettings() {
+    TrainingSettings settings = ofAmp();
+    settings.accumulation = 1;
+    return settings;
+}
+
 std::string_view shortName(WeightName projection) {
     const auto* found = std::ranges::find(projections, projection, [](const auto& row) { return row.first; });
     return found == projections.end() ? title(projection) : found->second;
@@ -121,7 +127,8 @@ void checkSettings(const TrainingSettings& settings) {
             throw UsageError(std::string(sentence));
     };
     const AdapterSettings& adapter = settings.adapter;
-    check(!settings.targets.empty() || settings.trainsNorms || settings.trainsHead, "Nothing is trained");
+    check(!settings.targets.empty() || settings.trainsNorms || settings.trainsHead || settings.trainsCompensation,
+          "Nothing is trained");
     check(adapter.rank >= 1 && adapter.rank <= 4096, "The rank must be between 1 and 4096");
     check(std::isfinite(adapter.alpha) && adapter.alpha > 0, "Alpha must be positive");
     check(adapter.dropout >= 0 && adapter.dropout < 1, "The dropout must be at least 0 and less than 1");
@@ -129,6 +136,10 @@ void checkSettings(const TrainingSettings& settings) {
     check(std::isfinite(settings.weightDecay) && settings.weightDecay >= 0, "The weight decay must not be negative");
     check(std::isfinite(settings.clipNorm) && settings.clipNorm >= 0,
           "The limit of the gradients must not be negative");
+    check(settings.teacherWeight >= 0 && settings.teacherWeight <= 1,
+          "The weight of the teacher must be between 0 and 1");
+    check(settings.teacherTop >= 1 && settings.teacherTop <= 4096,
+          "The number of tokens of the teacher must be between 1 and 4096");
     check(settings.warmupSteps >= 0 && settings.steps >= 0, "Numbers of steps must not be negative");
     check(settings.batch >= 1 && settings.accumulation >= 1, "A step needs at least one sequence");
     check(settings.length >= 2, "A sequence needs at least 2 tokens");

@@ -18,8 +18,13 @@ struct TrainingSettings {
     std::vector<WeightName> targets; ///< projections that get a low-rank update
     bool trainsNorms = false;        ///< whether norms of layers and the final norm are trained
     bool trainsHead = false;         ///< whether the classifier is trained; encoders only
+    /// Whether a compensation is trained: factors of kept heads and neurons, and biases of attention and MLP.
+    bool trainsCompensation = false;
+    /// Share of KL(dense model || model) in the loss, from 0 to 1; 0 = no teacher. Decoders only.
+    double teacherWeight = 0;
+    int teacherTop = 64; ///< the dense model's most probable tokens that the divergence tells apart
     double learningRate = 3e-4;
-    double weightDecay = 0; ///< decoupled (AdamW); norms and biases do not decay
+    double weightDecay = 0; ///< decoupled (AdamW); norms, biases and compensations do not decay
     double clipNorm = 1;    ///< largest Euclidean norm of all gradients together; 0 = no limit
     RateDecay decay = RateDecay::linear;
     std::int64_t warmupSteps = 0; ///< steps in which the rate rises linearly from 0
@@ -46,6 +51,9 @@ struct TrainingRecipe {
 std::span<const TrainingRecipe> trainingRecipes();
 /// @throws UsageError that lists the known ids
 const TrainingRecipe& trainingRecipe(std::string_view id);
+
+/// The settings of a run without a recipe: the values of `amp`, with one batch of one sequence a step.
+TrainingSettings defaultTrainingSettings();
 
 /// The name of a projection in options and files: "q", "k", "v", "o", "gate", "up", "down".
 std::string_view shortName(WeightName projection);

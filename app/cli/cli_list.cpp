@@ -1,6 +1,7 @@
 #include "analysis/base/text.h"
 #include "analysis/campaigns/presets.h"
 #include "analysis/gallery/figure_table.h"
+#include "analysis/gallery/paper.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/strategies/strategy.h"
 #include "analysis/tasks/task.h"
@@ -109,6 +110,18 @@ std::vector<ListItem> recipes() {
     return items;
 }
 
+std::vector<ListItem> papers() {
+    std::vector<ListItem> items;
+    for (const Paper& row : allPapers()) {
+        std::string figures;
+        for (const FigureInfo* figure : itemsOf(row))
+            figures += (figures.empty() ? "" : ",") + std::string(figure->id);
+        items.push_back(
+            {std::string(row.id), std::string(row.title), std::string(row.source), {}, {{"figures", figures}}});
+    }
+    return items;
+}
+
 struct Kind {
     const char* name;
     std::vector<ListItem> (*items)();
@@ -117,15 +130,15 @@ struct Kind {
 constexpr std::array kinds{
     Kind{"metrics", metrics}, Kind{"strategies", strategies}, Kind{"architectures", architectures},
     Kind{"formats", formats}, Kind{"figures", figures},       Kind{"tasks", tasks},
-    Kind{"presets", presets}, Kind{"recipes", recipes}};
+    Kind{"presets", presets}, Kind{"recipes", recipes},       Kind{"papers", papers}};
 
 void printItems(const std::vector<ListItem>& items) {
     Rows<2> rows;
     for (const ListItem& item : items) {
         rows.push_back({item.id, item.summary});
         for (const auto& [name, text] : item.fields)
-            if (name == "rows") // the fields that rows of a task file require, listed like options
-                rows.push_back({"", "rows: " + text});
+            if (name == "rows" || name == "figures") // fields that are lists, shown like options
+                rows.push_back({"", name + ": " + text});
         for (const OptionInfo& option : item.options)
             rows.push_back({fmt::format("  :{}={}", option.name, option.defaultValue), std::string(option.meaning)});
     }

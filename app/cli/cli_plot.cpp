@@ -5,6 +5,7 @@
 #include "analysis/session/command_line.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/measure_text.h"
+#include "app/cli/offscreen.h"
 #include "app/cli/run_forecast.h"
 #include "backends/base/atomic_file.h"
 #include "backends/json/figure_json.h"
@@ -13,12 +14,9 @@
 #include "backends/text/sequence_text.h"
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #ifdef SECATEUR_WITH_QT
 #include "widgets/plot/figure_painter.h"
-
-#include <QApplication>
 #endif
 
 #include <algorithm>
@@ -54,17 +52,11 @@ struct PlotArguments {
 void checkCanDraw(const std::string&) {}
 
 void savePicture(const Figure& figure, const PlotArguments& arguments) {
-    qputenv("QT_QPA_PLATFORM", "offscreen");
-    qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString& text) {
-        spdlog::debug("{}", text.toStdString()); // Qt warns about missing parts of a desktop
+    runOffscreen([&] {
+        saveFigure(figure, QString::fromStdString(arguments.out),
+                   {arguments.width == "column" ? FigureWidth::column : FigureWidth::page, arguments.hasTitle},
+                   arguments.force);
     });
-    int count = 1;
-    char name[] = "secateur-cli";
-    char* values[] = {name, nullptr};
-    const QApplication application(count, values);
-    saveFigure(figure, QString::fromStdString(arguments.out),
-               {arguments.width == "column" ? FigureWidth::column : FigureWidth::page, arguments.hasTitle},
-               arguments.force);
 }
 #else
 [[noreturn]] void checkCanDraw(const std::string& out) {
@@ -146,11 +138,24 @@ Figure drawFrom(const FromPrompt& source, const PlotArguments& arguments, const 
     return figure;
 }
 
+/// Keeps the first sequences of a text. @param count 0 = all
+void keepFirst(SequenceText& text, std::int64_t count) {
+    const auto most = static_cast<std::size_t>(count);
+    if (count == 0 || text.set.sequences.size() <= most)
+        return;
+    text.set.sequences.resize(most);
+    text.set.tokens = 0;
+    for (const TokenSequence& sequence : text.set.sequences)
+        text.set.tokens += std::ssize(sequence.ids);
+    text.labels.resize(std::min(text.labels.size(), most));
+}
+
 Figure drawFrom(const FromText& source, const PlotArguments& arguments, const FigureRequest& request,
                 const Console& console) {
     const Progress progress = console.progress();
     const ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
-    const SequenceText text = readSequenceText(*ready.model, arguments.text.text, progress.part(0, 0));
+    SequenceText text = readSequenceText(*ready.model, arguments.text.text, progress.part(0, 0));
+    keepFirst(text, source.sequences);
     RunForecast forecast(*ready.model, {ready.plan}, console, progress.part(0, 0));
     forecast.add(sizeOf(text.set), source.forwards * upFactor + source.backwards * backwardFactor);
     forecast.say();

@@ -1,10 +1,14 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/compensation/fit_compensation.h"
+#include "analysis/training/trained_compensation.h"
 #include "analysis/training/training_run.h"
 #include "app/cli/cli_common.h"
 #include "backends/base/atomic_file.h"
 #include "backends/engine/adapted_model.h"
+#include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"
+#include "backends/training/teacher_files.h"
 #include "backends/training/training_checkpoint.h"
 #include "backends/training/training_data.h"
 
@@ -42,6 +46,9 @@ struct SettingOptions {
     std::optional<double> epochs;
     std::optional<std::int64_t> steps;
     std::optional<double> minutes;
+    std::optional<std::string> teacher;
+    std::optional<double> teacherWeight;
+    std::optional<int> teacherTop;
     std::int64_t seed = 0;
 };
 
@@ -65,7 +72,7 @@ void replace(Value& value, const std::optional<Value>& own) {
         value = *own;
 }
 
-/// Which weights are trained besides low-rank updates: "lora", "norms" and "head".
+/// What is trained: "lora" (low-rank updates), "norms", "head" and "compensation".
 void setTrained(TrainingSettings& settings, const std::vector<std::string>& names) {
     bool hasUpdates = false;
     for (const std::string& name : names) {
@@ -73,12 +80,27 @@ void setTrained(TrainingSettings& settings, const std::vector<std::string>& name
             settings.trainsNorms = true;
         else if (name == "head")
             settings.trainsHead = true;
+        else if (name == "compensation")
+            settings.trainsCompensation = true;
         else if (name != "lora")
-            throw UsageError(fmt::format("Unknown weights '{}'. Known weights: lora, norms, head", name), "--train");
+            throw UsageError(fmt::format("Unknown weights '{}'. Known weights: lora, norms, head, compensation", name),
+                             "--train");
         hasUpdates = hasUpdates || name == "lora";
     }
     if (!names.empty() && !hasUpdates)
         settings.targets.clear();
+}
+
+void setTeacher(TrainingSettings& settings, const SettingOptions& own) {
+    if (!own.teacher && (own.teacherWeight || own.teacherTop))
+        throw UsageError("is an option of a teacher: give --teacher dense too",
+                         own.teacherWeight ? "--teacher-weight" : "--teacher-top");
+    if (!own.teacher)
+        return;
+    if (*own.teacher != "dense")
+        throw UsageError(fmt::format("Unknown teacher '{}'. Known teachers: dense", *own.teacher), "--teacher");
+    settings.teacherWeight = own.teacherWeight.value_or(0.5);
+    replace(settings.teacherTop, own.teacherTop);
 }
 
 /// Prints the expected duration of the rest of a run, by the time of its second step. The first also converts weights.
@@ -91,9 +113,8 @@ void sayForecast(const TrainingRun& run, const Console& console) {
 
 TrainingSettings settingsOf(const RecoverArguments& arguments) {
     const SettingOptions& own = arguments.settings;
-    TrainingSettings settings = trainingRecipe(arguments.recipe.empty() ? "amp" : arguments.recipe).settings();
-    if (arguments.recipe.empty())
-        settings.accumulation = 1;
+    TrainingSettings settings =
+        arguments.recipe.empty() ? defaultTrainingSettings() : trainingRecipe(arguments.recipe).settings();
     replace(settings.adapter.rank, own.rank);
     replace(settings.adapter.alpha, own.alpha);
     replace(settings.adapter.dropout, own.dropout);
@@ -112,6 +133,7 @@ TrainingSettings settingsOf(const RecoverArguments& arguments) {
     for (const std::string& target : own.targets)
         settings.targets.push_back(projectionOf(target));
     setTrained(settings, own.trained);
+    setTeacher(settings, own);
     if (own.steps || own.epochs || own.minutes) {
         settings.steps = own.steps.value_or(0);
         settings.minutes = own.minutes.value_or(0);
@@ -145,14 +167,63 @@ TrainingRun runIn(const RecoverArguments& arguments, const std::string& key, con
     return run;
 }
 
-/// Writes the run, its record, and the adapters: the best in the folder, the last in a folder of it.
-void save(const RecoverArguments& arguments, const TrainingRun& run, const Model& model, const MaskRecord* mask) {
+/// The mask of a run: the given one, or one that cuts nothing.
+struct RunMask {
+    MaskRecord record;
+    bool isGiven = false;
+};
+
+RunMask maskOfRun(const RecoverArguments& arguments, const Model& model, std::vector<std::string>& warnings) {
+    if (!arguments.run.mask.empty())
+        return {maskOf(arguments.run.mask, model, warnings), true};
+    MaskRecord record;
+    record.mask = PruningMask(model.spec());
+    record.modelName = model.card().name;
+    record.fingerprint = model.fingerprint();
+    return {std::move(record), false};
+}
+
+/// The mask with the compensation of a state.
+MaskRecord compensatedBy(MaskRecord record, const TrainingState& state, const TrainingSet& set, const ModelSpec& spec) {
+    record.mask = withTrainedCompensation(record.mask, state, spec);
+    if (!record.provenance)
+        record.provenance.emplace();
+    noteTrained(*record.provenance, set.source, state.step);
+    return record;
+}
+
+/// What a run leaves in its folder.
+TrainingOutputs outputsOf(const RecoverArguments& arguments, const TrainingSettings& settings) {
+    const bool hasAdapter = !settings.targets.empty() || settings.trainsNorms || settings.trainsHead;
+    return {hasAdapter ? arguments.out : "",
+            settings.trainsCompensation ? inFolder(arguments.out, adapterMaskName) : ""};
+}
+
+/// Writes an adapter and its mask, or the compensated mask alone. Removes the adapter of a run that is replaced.
+void writeState(const std::string& folder, const TrainingState& state, const TrainingRun& run, const Model& model,
+                const MaskRecord* mask) {
+    Adapter adapter = adapterOf(state, run.settings.adapter, model);
+    if (!adapter.empty()) {
+        adapter.fingerprint = baseOf(model).fingerprint();
+        writeAdapter(folder, adapter, model, mask);
+        return;
+    }
+    removeAdapter(folder);
+    makeFolder(folder);
+    writeMask(inFolder(folder, adapterMaskName), *mask);
+}
+
+/// Writes the run, its record, and the results: the best in the folder, the last in a folder of it.
+void save(const RecoverArguments& arguments, const TrainingRun& run, const Model& model, const RunMask& mask,
+          const TrainingSet& set) {
     writeTrainingRun(inFolder(arguments.out, "checkpoint.safetensors"), run);
     writeWhole(inFolder(arguments.out, "training.csv"), trainingCsv(run), FileKind::csv);
     const auto write = [&](const std::string& folder, const TrainingState& state) {
-        Adapter adapter = adapterOf(state, run.settings.adapter, model);
-        adapter.fingerprint = baseOf(model).fingerprint();
-        writeAdapter(folder, adapter, model, mask);
+        if (run.settings.trainsCompensation) {
+            const MaskRecord compensated = compensatedBy(mask.record, state, set, model.spec());
+            writeState(folder, state, run, model, &compensated);
+        } else
+            writeState(folder, state, run, model, mask.isGiven ? &mask.record : nullptr);
     };
     write(arguments.out, run.result());
     write(inFolder(arguments.out, "last"), run.state);
@@ -177,7 +248,7 @@ void printRow(const char* title, std::span<const ExampleLoss> losses, std::span<
     print("{}\n", line);
 }
 
-void printRun(const TrainingRun& run, const TrainingSplit& data, bool isClassifier, const std::string& out) {
+void printRun(const TrainingRun& run, const TrainingSplit& data, bool isClassifier, const TrainingOutputs& outputs) {
     print("{} steps, {} tokens, {:.0f} s, {:.0f} tokens/s\n", run.state.step, run.tokens(), run.seconds(),
           static_cast<double>(run.tokens()) / std::max(1e-9, run.seconds()));
     if (!run.scores.empty()) {
@@ -187,7 +258,10 @@ void printRun(const TrainingRun& run, const TrainingSplit& data, bool isClassifi
         printRow("recovered", run.recovered, run.dense, isClassifier);
         print("best step: {}\n", run.best.step);
     }
-    print("adapter: {}\n", out);
+    if (!outputs.adapter.empty())
+        print("adapter: {}\n", outputs.adapter);
+    if (!outputs.mask.empty())
+        print("compensated mask: {}\n", outputs.mask);
 }
 
 /// Refuses options of runs that training does not have.
@@ -207,10 +281,7 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     const Progress progress = console.progress();
     std::vector<std::string> warnings;
     auto model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings);
-    std::optional<MaskRecord> record;
-    if (!arguments.run.mask.empty())
-        record = maskOf(arguments.run.mask, *model, warnings);
-    const PruningMask mask = record ? record->mask : PruningMask(model->spec());
+    const RunMask mask = maskOfRun(arguments, *model, warnings);
     const TrainingSet set = readTrainingSet(*model, arguments.data, progress.part(0, 0));
     const bool isEncoder = model->spec().family == Family::encoder;
     const bool hasClasses =
@@ -229,20 +300,25 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     warnings.insert(warnings.end(), set.warnings.begin(), set.warnings.end());
     makeFolder(arguments.out);
     const std::string others = fmt::format("{} {} {}", arguments.heldOut, arguments.scoreEvery, arguments.patience);
-    TrainingRun run = runIn(arguments, trainingKey(*model, mask, set, settings, others), settings);
-    const MaskRecord* const own = record ? &*record : nullptr;
+    TrainingRun run = runIn(arguments, trainingKey(*model, mask.record.mask, set, settings, others), settings);
+    TeacherFiles teacher(inFolder(arguments.out, "teacher"), run.key);
     TrainingCallbacks callbacks;
     callbacks.stepped = [&](const TrainingRun& now) { sayForecast(now, console); };
-    callbacks.save = [&](const TrainingRun& now) { save(arguments, now, *model, own); };
+    callbacks.save = [&](const TrainingRun& now) {
+        teacher.save();
+        save(arguments, now, *model, mask, set);
+    };
     if (!run.isDone)
-        runTraining(run, *model, mask, data.training, data.heldOut.examples, callbacks,
-                    withTimeLeft(progress, console));
+        runTraining(run, *model, mask.record.mask, data.training, data.heldOut.examples, callbacks,
+                    withTimeLeft(progress, console), &teacher);
+    teacher.remove();
+    const TrainingOutputs outputs = outputsOf(arguments, settings);
     addOverwrittenFiles(*model, warnings);
     noteWritten(arguments.out);
     if (console.json)
-        printJson(trainingJson(run, arguments.out, warnings));
+        printJson(trainingJson(run, outputs, warnings));
     else {
-        printRun(run, data, model->spec().family == Family::encoder, arguments.out);
+        printRun(run, data, model->spec().family == Family::encoder, outputs);
         printNotes(warnings);
     }
 }
@@ -253,7 +329,9 @@ void addSettingOptions(CLI::App& verb, SettingOptions& options) {
     verb.add_option("--dropout", options.dropout, "Dropout probability of the updates' inputs [recipe]");
     verb.add_option("--targets", options.targets, "Projections with updates: q, k, v, o, gate, up, down [recipe]")
         ->delimiter(',');
-    verb.add_option("--train", options.trained, "Weights to train: lora, norms, head (classifier) [lora]")
+    verb.add_option("--train", options.trained,
+                    "Weights to train: lora, norms, head (classifier), compensation (factors and biases of the mask) "
+                    "[lora]")
         ->delimiter(',');
     verb.add_option("--lr", options.learningRate, "Learning rate [recipe]");
     verb.add_option("--weight-decay", options.weightDecay, "Decoupled weight decay of AdamW [recipe]");
@@ -266,6 +344,10 @@ void addSettingOptions(CLI::App& verb, SettingOptions& options) {
     verb.add_option("--epochs", options.epochs, "Passes over the data [recipe]");
     verb.add_option("--steps", options.steps, "Number of steps [from the epochs]");
     verb.add_option("--minutes", options.minutes, "Minutes of training, from which the number of steps is computed");
+    verb.add_option("--teacher", options.teacher, "dense: also learn the probabilities of the dense model [none]");
+    verb.add_option("--teacher-weight", options.teacherWeight,
+                    "Share of the divergence from the teacher in the loss [0.5]");
+    verb.add_option("--teacher-top", options.teacherTop, "Most probable tokens of the teacher that are learned [64]");
     verb.add_option("--seed", options.seed, "Seed of initial values, data order and dropout")->capture_default_str();
 }
 
@@ -292,7 +374,7 @@ void addRecover(CLI::App& program, Console& console) {
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     addMaskOption(*verb, arguments->run);
-    verb->add_option("--out", arguments->out, "Folder for the adapter; the same command continues in it")
+    verb->add_option("--out", arguments->out, "Folder for the adapter or the mask; the same command continues in it")
         ->required()
         ->option_text("DIR");
     verb->add_option("--recipe", arguments->recipe,

@@ -3,6 +3,7 @@
 #include "analysis/base/usage_error.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/output.h"
+#include "app/cli/verbs.h"
 #include "backends/base/runtime.h"
 #include "backends/json/result_json.h"
 
@@ -91,20 +92,7 @@ void build(CLI::App& program, cli::Console& console) {
     program.set_version_flag("--version", "secateur " SECATEUR_VERSION);
     program.footer("Each verb has its own --help. Layers and heads count from 0. "
                    "Exit status: 0 success, 1 failure, 2 wrong usage.");
-    cli::addInspect(program, console);
-    cli::addMeasure(program, console);
-    cli::addAblate(program, console);
-    cli::addPrune(program, console);
-    cli::addCompensate(program, console);
-    cli::addRecover(program, console);
-    cli::addEvaluate(program, console);
-    cli::addSweep(program, console);
-    cli::addMask(program, console);
-    cli::addGenerate(program, console);
-    cli::addExport(program, console);
-    cli::addSession(program, console);
-    cli::addPlot(program, console);
-    cli::addList(program, console);
+    cli::addVerbs(program, console);
     program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });
 }
 

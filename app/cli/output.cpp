@@ -13,7 +13,8 @@ namespace secateur::cli {
 
 namespace {
 
-int outputFailure = 0; ///< errno of the first failure of standard output; 0 = none
+int droppedOutputs = 0; ///< number of DroppedOutput objects
+int outputFailure = 0;  ///< errno of the first failure of standard output; 0 = none
 
 std::vector<std::string>& writtenFiles() {
     static std::vector<std::string> files;
@@ -39,7 +40,17 @@ std::string outputSentence() {
 
 } // namespace
 
+DroppedOutput::DroppedOutput() {
+    ++droppedOutputs;
+}
+
+DroppedOutput::~DroppedOutput() {
+    --droppedOutputs;
+}
+
 void printBytes(std::string_view bytes) {
+    if (droppedOutputs > 0)
+        return;
     const int failure = writeTo(stdout, bytes);
     if (failure == 0)
         return;

@@ -27,6 +27,15 @@ void printJson(std::string_view document);
 /// Prints a table. @throws OutputFailure
 void print(const Table& table);
 
+/// While an object exists, nothing is printed on standard output.
+class DroppedOutput {
+public:
+    DroppedOutput();
+    ~DroppedOutput();
+    DroppedOutput(const DroppedOutput&) = delete;
+    DroppedOutput& operator=(const DroppedOutput&) = delete;
+};
+
 /// Passes on what was printed on standard output. @returns whether all of it could be written so far
 bool flushOutput() noexcept;
 

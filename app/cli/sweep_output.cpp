@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/campaigns/curves_csv.h"
+#include "analysis/session/command_line.h"
 #include "analysis/strategies/budget.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_text.h"
@@ -33,17 +34,6 @@ void makeDirectory(const std::string& folder) {
 
 std::string tablePath(const SweepFiles& files) {
     return (std::filesystem::path(files.csv) / "curves.csv").string();
-}
-
-/// A mask's name as that of a file: other characters than letters, digits, points and hyphens become underscores.
-std::string fileNameOf(const std::string& maskName) {
-    std::string name = maskName;
-    for (char& c : name) {
-        const bool isLetter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!isLetter && !(c >= '0' && c <= '9') && c != '.' && c != '-')
-            c = '_';
-    }
-    return name + ".mask.json";
 }
 
 /// Calls a function with each point and its strategy.
@@ -141,7 +131,7 @@ void writeFiles(const SweepFiles& files, const Session& session, const Curves& c
         const SessionMask* mask = session.mask(point.mask);
         if (!mask || !written.insert(point.mask).second)
             return;
-        const std::string path = (std::filesystem::path(files.masks) / fileNameOf(mask->name)).string();
+        const std::string path = (std::filesystem::path(files.masks) / maskFileName(mask->name)).string();
         writeMask(path, mask->record, files.force);
         noteWritten(path);
     });

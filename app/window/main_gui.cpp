@@ -91,7 +91,7 @@ Arguments parse(const QCoreApplication& application) {
     // Hidden options for reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
-    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves");
+    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
     const QCommandLineOption task = hidden("task", "FILE");

@@ -12,6 +12,7 @@
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/measure_on_text.h"
+#include "backends/text/recipe_files.h"
 #include "backends/text/sequence_text.h"
 #include "backends/text/sweep_texts.h"
 #include "backends/text/task_file.h"
@@ -91,6 +92,10 @@ Services windowServices() {
         return asked;
     };
     services.readSweep = readSweep;
+    services.findFiles = [](const std::string& folder, std::span<const std::string_view> names) {
+        FoundFiles found = findRecipeFiles(folder, names);
+        return NamedFiles{std::move(found.paths), std::move(found.bytes)};
+    };
     services.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
     services.stayTogether = stayTogether;
     services.availableMemory = availableMemory;

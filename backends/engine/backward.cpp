@@ -5,7 +5,6 @@
 #include "backends/engine/layer_pass.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -53,10 +52,20 @@ struct TapShape {
 
 /// The place of a leaf's gradient in the result.
 at::Tensor& gradientOf(AdapterGradients& gradients, const AdapterLeaf& leaf) {
-    if (leaf.part == AdapterLeaf::Part::weight)
-        return gradients.weights[leaf.weight];
-    AdapterGradients::LowRank& update = gradients.updates[leaf.weight];
-    return leaf.part == AdapterLeaf::Part::a ? update.a : update.b;
+    using enum AdapterLeaf::Part;
+    switch (leaf.part) {
+    case a:
+        return gradients.updates[leaf.weight].a;
+    case b:
+        return gradients.updates[leaf.weight].b;
+    case factors:
+        return gradients.factors[leaf.weight];
+    case bias:
+        return gradients.biases[leaf.weight];
+    case weight:
+        break;
+    }
+    return gradients.weights[leaf.weight];
 }
 
 class LayerGraph : public RecordedLayer {
@@ -164,24 +173,18 @@ std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Bat
 
 namespace {
 
-/// A scalar for each token or row, and its gradients with respect to the output head's outputs.
-struct Scalars {
-    at::Tensor values;    ///< [n]
-    at::Tensor gradients; ///< [n, outputs]
-};
-
 /// Computes the scalars of a batch and the gradient of their sum with respect to the last residual stream.
 class LossGradients {
 public:
     LossGradients(const LayerMath& math, const ModelSpec& spec, const EmbeddingAndHead& headWeights,
-                  const at::Tensor& x, const Batch& batch, std::span<const int> targets, std::span<const float> weights)
+                  const at::Tensor& x, const Batch& batch, const LossTargets& targets)
         : m_spec(spec)
         , m_head(spec, headWeights, math)
         , m_leaves(headWeights.leaves)
         , m_batch(batch)
         , m_x(x.contiguous())
-        , m_targets(targets)
-        , m_weights(weights)
+        , m_targets(targets.targets)
+        , m_scalars(targets, m_x.device())
         , m_gradient(at::zeros_like(m_x)) {}
 
     LossGradient of(Scalarisation kind) {
@@ -230,7 +233,7 @@ private:
         add(first, head, [&](const at::Tensor& logits) {
             return kind == Scalarisation::pooledNorm || kind == Scalarisation::logitNorm
                        ? normsOf(logits)
-                       : ofTargets(logits, labels, kind);
+                       : m_scalars.of(logits, labels, kind);
         });
     }
 
@@ -248,7 +251,7 @@ private:
                 some, [&](const at::Tensor& x) { return m_head.logits(x); },
                 [&](const at::Tensor& logits) {
                     return kind == Scalarisation::logitNorm ? Scalars{logits.square().sum(1) / 2, logits}
-                                                            : ofTargets(logits, places, kind);
+                                                            : m_scalars.of(logits, places, kind);
                 });
         }
         // So far the value of a row is s = |z|^2 / 2. The gradient of |z| = sqrt(2 s) is the gradient of s divided by
@@ -268,7 +271,7 @@ private:
             for (int i = 0; i < m_batch.length(row); ++i) {
                 const std::int64_t token = std::int64_t{row} * m_batch.positions + i;
                 const auto at = static_cast<std::size_t>(token);
-                if (kind == Scalarisation::logitNorm || (m_targets[at] >= 0 && weight(at) != 0))
+                if (kind == Scalarisation::logitNorm || (m_targets[at] >= 0 && m_scalars.weight(at) != 0))
                     tokens.push_back(token);
             }
         return tokens;
@@ -280,49 +283,7 @@ private:
         return {norms.squeeze(1), at::where(norms.gt(0), rows / norms, at::zeros_like(rows))};
     }
 
-    /// Log probabilities or probabilities of the targets. The gradient of log p_t is 1_t - p, that of p_t is p_t (1_t -
-    /// p).
-    /// @param logits [n, classes] @param places [n] indices of the targets and weights
-    Scalars ofTargets(const at::Tensor& logits, const std::vector<std::size_t>& places, Scalarisation kind) const {
-        std::vector<std::int64_t> targets;
-        std::vector<float> weights;
-        for (const std::size_t at : places) {
-            targets.push_back(m_targets[at]);
-            weights.push_back(kind == Scalarisation::taskLoss ? -weight(at) : weight(at));
-        }
-        const at::Tensor chosen = at::tensor(targets, at::kLong).to(logits.device()).unsqueeze(1);
-        const at::Tensor factors = at::tensor(weights).to(logits.device()).unsqueeze(1);
-        const bool ofProbability = kind == Scalarisation::goldProbability;
-        const Scalars result{at::empty({logits.size(0)}, logits.options()), at::empty_like(logits)};
-        const auto fill = [&](std::int64_t begin, std::int64_t count) {
-            const at::Tensor own = logits.narrow(0, begin, count);
-            const at::Tensor target = chosen.narrow(0, begin, count);
-            const at::Tensor factor = factors.narrow(0, begin, count);
-            at::Tensor gradients = result.gradients.narrow(0, begin, count); // also scratch memory of the softmax
-            at::sub_out(gradients, own, own.amax(1, true));
-            const at::Tensor below = gradients.gather(1, target);
-            gradients.exp_();
-            const at::Tensor sum = gradients.sum(1, true);
-            const at::Tensor value = factor * (ofProbability ? gradients.gather(1, target) / sum : below - sum.log());
-            const at::Tensor outer = ofProbability ? value : factor;
-            gradients.mul_(-outer / sum).scatter_add_(1, target, outer);
-            result.values.narrow(0, begin, count).copy_(value.squeeze(1));
-        };
-        if (!logits.device().is_cpu()) {
-            fill(0, logits.size(0));
-            return result;
-        }
-        // Each row is processed completely, so that it stays in the cache.
-        at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
-            const c10::NoGradGuard noGraph;
-            for (std::int64_t row = begin; row < end; ++row)
-                fill(row, 1);
-        });
-        return result;
-    }
-
     static at::Tensor flat(const at::Tensor& stream) { return stream.view({-1, stream.size(-1)}); }
-    float weight(std::size_t at) const { return m_weights.empty() ? 1.F : m_weights[at]; }
 
     const ModelSpec& m_spec;
     OutputHead m_head;
@@ -330,7 +291,7 @@ private:
     const Batch& m_batch;
     at::Tensor m_x;
     std::span<const int> m_targets;
-    std::span<const float> m_weights;
+    TargetScalars m_scalars;
     at::Tensor m_gradient;
     std::vector<double> m_values; ///< value of each row
     AdapterGradients m_adapters;
@@ -339,9 +300,8 @@ private:
 } // namespace
 
 LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const EmbeddingAndHead& headWeights,
-                            const at::Tensor& x, const Batch& batch, Scalarisation of, std::span<const int> targets,
-                            std::span<const float> weights) {
-    return LossGradients(math, spec, headWeights, x, batch, targets, weights).of(of);
+                            const at::Tensor& x, const Batch& batch, Scalarisation of, const LossTargets& targets) {
+    return LossGradients(math, spec, headWeights, x, batch, targets).of(of);
 }
 
 } // namespace secateur

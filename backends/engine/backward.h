@@ -4,6 +4,7 @@
 #include "analysis/running/runner_results.h"
 #include "backends/engine/layer_math.h"
 #include "backends/engine/plan_layer.h"
+#include "backends/engine/target_scalars.h"
 
 #include <memory>
 #include <span>
@@ -27,7 +28,6 @@ std::int64_t graphBytes(const ModelSpec& spec, const LayerSpec& layer, const Bat
 /// Runner::lossGradient for a stream [rows, positions, hidden].
 /// @param headWeights as returned by EnginePlan::gradientEmbeddingAndHead
 LossGradient lossGradientOf(const LayerMath& math, const ModelSpec& spec, const EmbeddingAndHead& headWeights,
-                            const at::Tensor& x, const Batch& batch, Scalarisation of, std::span<const int> targets,
-                            std::span<const float> weights);
+                            const at::Tensor& x, const Batch& batch, Scalarisation of, const LossTargets& targets);
 
 } // namespace secateur

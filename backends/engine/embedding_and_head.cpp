@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 namespace secateur {
 
@@ -133,6 +135,32 @@ TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets
         losses.greedy[static_cast<std::size_t>(positions[i])] = greedy[i];
     }
     return losses;
+}
+
+TopTokens OutputHead::topTokens(const at::Tensor& x, std::span<const int> targets, int count) const {
+    std::vector<std::int64_t> positions;
+    for (std::size_t i = 0; i < targets.size(); ++i)
+        if (targets[i] >= 0)
+            positions.push_back(static_cast<std::int64_t>(i));
+    TopTokens found;
+    found.count = std::min(count, m_spec.vocab);
+    const auto append = [](auto& to, const at::Tensor& values) {
+        using Value = typename std::decay_t<decltype(to)>::value_type;
+        const at::Tensor own = values.to(at::kCPU, c10::CppTypeToScalarType<Value>::value).contiguous();
+        to.insert(to.end(), own.data_ptr<Value>(), own.data_ptr<Value>() + own.numel());
+    };
+    const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab));
+    for (std::size_t begin = 0; begin < positions.size(); begin += step) {
+        const std::size_t rows = std::min(step, positions.size() - begin);
+        const at::Tensor places = at::tensor(at::ArrayRef(positions).slice(begin, rows)).to(x.device());
+        at::Tensor all = logits(x.index_select(0, places));
+        const at::Tensor sum = all.logsumexp(1, true);
+        const auto [values, tokens] = all.topk(found.count, 1);
+        const at::Tensor others = all.scatter_(1, tokens, -std::numeric_limits<double>::infinity()).logsumexp(1, true);
+        append(found.tokens, tokens);
+        append(found.logProbabilities, at::cat({values, others}, 1) - sum);
+    }
+    return found;
 }
 
 std::int64_t rowsAtOnce(std::int64_t vocab) {

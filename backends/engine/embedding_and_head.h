@@ -33,6 +33,9 @@ public:
     /// For encoders: the pooled output [rows, hidden].
     at::Tensor pooled(const at::Tensor& first) const;
 
+    /// Runner::topTokens(). @param x [tokens, hidden] @param targets [tokens], -1 = no target
+    TopTokens topTokens(const at::Tensor& x, std::span<const int> targets, int count) const;
+
     /// Losses of tokens. @param x [tokens, hidden] @param targets [tokens], -1 = no target
     TokenLosses losses(const at::Tensor& x, std::span<const int> targets) const;
 

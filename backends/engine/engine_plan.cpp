@@ -119,9 +119,9 @@ void append(std::string& key, const SharedWeight& weight) {
 /// The key of a layer's weights under a mask. @param layer index in the file, which layers that share weights have in
 /// common
 std::string keyOf(int layer, const LayerMask& mask, const Conversion& conversion) {
-    std::string key = fmt::format("{} {} {} {} {} {} {} ", layer, static_cast<int>(conversion.type),
-                                  static_cast<int>(conversion.form), static_cast<int>(mask.attention), mask.alpha,
-                                  mask.mlp, mask.block);
+    std::string key = fmt::format("{} {} {} {} {} {} {} {} ", layer, static_cast<int>(conversion.type),
+                                  static_cast<int>(conversion.form), layer >= 0 && conversion.repeatsValues,
+                                  static_cast<int>(mask.attention), mask.alpha, mask.mlp, mask.block);
     append(key, mask.heads);
     append(key, mask.neurons);
     if (const LayerCompensation& own = compensationOf(mask); !own.empty()) {
@@ -179,11 +179,16 @@ EnginePlan::EnginePlan(const Model& model, WeightStore& store, PruningMask mask,
     , m_keptBytes(keptBytes(model.spec(), *this)) {}
 
 Conversion EnginePlan::gradientConversion() const {
-    const bool isProcessor = m_conversion.device.is_cpu();
-    return {isProcessor ? ComputeType::float32 : type(), m_conversion.form, m_conversion.device};
+    Conversion conversion = m_conversion;
+    if (conversion.device.is_cpu())
+        conversion.type = ComputeType::float32;
+    return conversion;
 }
 
-EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, const Conversion& conversion) const {
+EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, Conversion conversion) const {
+    const AttentionKind attention = m_model.spec().layers[static_cast<std::size_t>(index)].attention;
+    const bool hasValuesOnly = attention == AttentionKind::valueOnly || mask.attention == AttentionCut::bypassQk;
+    conversion.repeatsValues = conversion.repeatsValues && hasValuesOnly; // all other layers are equal for both
     const std::function<PlanLayer()> make = [&] {
         PlanLayer made = makePlanLayer(m_model, index, mask, conversion);
         m_model.checkFiles();

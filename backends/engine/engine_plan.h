@@ -110,7 +110,7 @@ private:
     std::shared_ptr<const EmbeddingAndHead> adapted(std::shared_ptr<const EmbeddingAndHead> own) const;
     std::int64_t bytesWith(const EnginePlan& other) const;
     Conversion gradientConversion() const;
-    LayerPointer stored(int index, const LayerMask& mask, const Conversion& conversion) const;
+    LayerPointer stored(int index, const LayerMask& mask, Conversion conversion) const;
     std::shared_ptr<const EmbeddingAndHead> storedEmbeddingAndHead(const Conversion& conversion) const;
 
     const Model& m_model;

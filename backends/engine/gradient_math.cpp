@@ -132,8 +132,8 @@ at::Tensor withNode(at::Tensor output, Backward backward, const variable_list& i
     return output;
 }
 
-/// The backward pass of a projection with low-rank updates. It stores the projection's input if there are updates, but
-/// not what is dropped of it: this is made again.
+/// The backward pass of a projection with low-rank updates and the factors and bias of a compensation. It stores the
+/// projection's input if there are updates or factors, but not what is dropped of it: this is made again.
 class LinearBackward {
 public:
     LinearBackward(const Linear& linear, at::Tensor input)
@@ -142,9 +142,16 @@ public:
         , m_in(linear.in)
         , m_updates(linear.updates)
         , m_dropout(linear.dropout)
-        , m_input(m_updates.empty() ? at::Tensor() : std::move(input)) {}
+        , m_factors(linear.inputFactors.defined() ? linear.inputFactors.detach() : at::Tensor())
+        , m_trainsFactors(isTrained(linear.inputFactors))
+        , m_trainsBias(isTrained(linear.bias))
+        , m_input(m_updates.empty() && !m_factors.defined() ? at::Tensor() : std::move(input)) {}
 
-    /// Gradients of the input, and of a and b of each update. @param gradient [n, out], contiguous
+    /// Whether a gradient with respect to the factors or the bias is wanted.
+    static bool isTrained(const at::Tensor& part) { return part.defined() && part.requires_grad(); }
+
+    /// Gradients of the input, of a and b of each update, and of the factors and the bias if they are trained.
+    /// @param gradient [n, out], contiguous
     variable_list operator()(const at::Tensor& gradient) const {
         at::Tensor ofInput;
         if (m_weight.defined())
@@ -156,6 +163,12 @@ public:
         variable_list all{ofInput};
         if (!m_updates.empty())
             addUpdates(gradient, all);
+        if (m_trainsFactors)
+            all.push_back((all.front() * m_input).sum(0));
+        if (m_factors.defined())
+            all.front().mul_(m_factors);
+        if (m_trainsBias)
+            all.push_back(gradient.sum(0));
         return all;
     }
 
@@ -174,7 +187,8 @@ private:
         };
         const at::Tensor a = joined(matrices, 0);
         const at::Tensor ofInner = joined(inner, 1);
-        const at::Tensor x = dropped(m_input, m_dropout.probability, m_dropout.key);
+        const at::Tensor scaled = m_factors.defined() ? m_input * m_factors : m_input;
+        const at::Tensor x = dropped(scaled, m_dropout.probability, m_dropout.key);
         const at::Tensor ofA = at::mm(ofInner.t(), x);
         const at::Tensor products = at::mm(x, a.t());
         std::int64_t begin = 0;
@@ -196,7 +210,10 @@ private:
     std::int64_t m_in;
     std::vector<LinearUpdate> m_updates;
     UpdateDropout m_dropout;
-    at::Tensor m_input; ///< [n, in]; undefined without updates
+    at::Tensor m_factors; ///< [in]; undefined = 1
+    bool m_trainsFactors;
+    bool m_trainsBias;
+    at::Tensor m_input; ///< [n, in]; undefined without updates and factors
 };
 
 /// The inputs of a projection's node, in the order of LinearBackward's gradients.
@@ -206,6 +223,9 @@ variable_list inputsOf(const Linear& linear, const at::Tensor& input) {
         inputs.push_back(update.a);
         inputs.push_back(update.b);
     }
+    for (const at::Tensor& part : {linear.inputFactors, linear.bias})
+        if (LinearBackward::isTrained(part))
+            inputs.push_back(part);
     return inputs;
 }
 

@@ -106,15 +106,25 @@ private:
             addRows(m_made.projections, value, dim, m_kvHeads, queries + std::ssize(m_kvHeads) * dim);
         } else if (readsHeads)
             addRows(m_made.projections, value, dim, m_kvHeads, 0);
-        const LowRankTensors* own = updateOf(output);
-        if (!own)
-            return;
-        at::Tensor a = own->a;
-        if (readsHeads)
-            a = columnsOf(a, dim, m_heads, compensationOf(m_mask).headScale);
-        if (m_made.spec.attention == AttentionKind::valueOnly)
-            a = folded(a);
-        add(m_made.output, output, *own, a, own->b, 0, m_spec.normPlace == NormPlace::sandwich ? 1 : alpha());
+        if (const LowRankTensors* own = updateOf(output)) {
+            at::Tensor a = own->a;
+            if (readsHeads)
+                a = columnsOf(a, dim, m_heads, compensationOf(m_mask).headScale);
+            if (m_made.spec.attention == AttentionKind::valueOnly && !m_made.repeatsValues)
+                a = folded(a);
+            add(m_made.output, output, *own, a, own->b, 0, m_spec.normPlace == NormPlace::sandwich ? 1 : alpha());
+        }
+        compensate(m_made.output, output, dim, m_heads);
+    }
+
+    /// Adds the trained compensation of a projection. @param width inputs of a unit @param kept units, ascending
+    void compensate(Linear& linear, WeightName name, std::int64_t width, const Units& kept) {
+        if (const at::Tensor own = leafOf(m_adapters.factors, name, AdapterLeaf::Part::factors); own.defined()) {
+            const at::Tensor factors = own.index_select(0, at::tensor(kept).to(own.device()));
+            linear.inputFactors = width == 1 ? factors : factors.repeat_interleave(width);
+        }
+        if (const at::Tensor own = leafOf(m_adapters.biases, name, AdapterLeaf::Part::bias); own.defined())
+            linear.bias = linear.bias.defined() ? linear.bias + own : own;
     }
 
     /// Sums the columns of the heads of each KV group, as the output projection of bypassed attention does.
@@ -143,6 +153,7 @@ private:
         if (const LowRankTensors* own = updateOf(down))
             add(m_made.down, down, *own, columnsOf(own->a, 1, m_neurons, compensationOf(m_mask).neuronScale), own->b,
                 0);
+        compensate(m_made.down, down, 1, m_neurons);
     }
 
     void norms() {
@@ -166,11 +177,15 @@ private:
                 norm.bias = own * scale;
     }
 
-    at::Tensor trained(WeightName name) {
-        const auto found = m_adapters.weights.find(place(name));
-        if (found == m_adapters.weights.end())
+    at::Tensor trained(WeightName name) { return leafOf(m_adapters.weights, name, AdapterLeaf::Part::weight); }
+
+    /// A trained tensor of this layer; undefined if there is none.
+    at::Tensor leafOf(const std::map<PlanAdapters::Place, at::Tensor>& tensors, WeightName name,
+                      AdapterLeaf::Part part) {
+        const auto found = tensors.find(place(name));
+        if (found == tensors.end())
             return {};
-        m_made.leaves.push_back({name, AdapterLeaf::Part::weight, found->second});
+        m_made.leaves.push_back({name, part, found->second});
         return found->second;
     }
 

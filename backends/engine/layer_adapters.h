@@ -11,8 +11,9 @@ namespace secateur {
 /// A key for the dropout of a batch, made from its tokens.
 std::uint64_t dropoutKeyOf(const Batch& batch);
 
-/// A layer with the low-rank updates and the trained norms of a plan. Cut units are left out of them as they are of the
-/// layer. The tensors of the result are linked to the graph of those in `adapters`. For sources only: includes ATen.
+/// A layer with the low-rank updates, the trained norms and the trained compensation of a plan. Cut units are left out
+/// of them as they are of the layer. The tensors of the result are linked to the graph of those in `adapters`. For
+/// sources only: includes ATen.
 /// @param layer as makePlanLayer() makes it @param batchKey as returned by dropoutKeyOf()
 PlanLayer withAdapters(const PlanLayer& layer, const ModelSpec& spec, int index, const LayerMask& mask,
                        const PlanAdapters& adapters, std::uint64_t batchKey);

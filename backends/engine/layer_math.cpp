@@ -37,6 +37,10 @@ AttentionShape shapeOf(const AttentionInput& input) {
             .groupBegin = input.layer.groupBegin.data()};
 }
 
+at::Tensor scaledInput(const Linear& linear, const at::Tensor& input) {
+    return linear.inputFactors.defined() ? input * linear.inputFactors : input;
+}
+
 at::Tensor withUpdates(const at::Tensor& output, const Linear& linear, const at::Tensor& input) {
     if (linear.updates.empty())
         return output;
@@ -99,8 +103,9 @@ public:
     at::Tensor forProduct(const at::Tensor& x) const override { return x.to(m_type); }
 
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
-        const at::Tensor product = at::matmul(input, linear.weight.t()).to(at::kFloat);
-        return withUpdates(linear.bias.defined() ? product + linear.bias : product, linear, input);
+        const at::Tensor x = scaledInput(linear, input);
+        const at::Tensor product = at::matmul(x, linear.weight.t()).to(at::kFloat);
+        return withUpdates(linear.bias.defined() ? product + linear.bias : product, linear, x);
     }
 
     at::Tensor addLinear(at::Tensor sum, const Linear& wanted, const at::Tensor& input) const override {
@@ -246,23 +251,25 @@ public:
     at::Tensor forProduct(const at::Tensor& x) const override { return x.to(m_type); }
 
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
-        at::Tensor result = at::empty({input.size(0), linear.out}, at::kFloat);
+        const at::Tensor x = scaledInput(linear, input);
+        at::Tensor result = at::empty({x.size(0), linear.out}, at::kFloat);
         if (!linear.packed)
-            return unpacked(linear, input, result);
+            return unpacked(linear, x, result);
         if (linear.bias.defined())
             result.copy_(linear.bias.expand_as(result));
-        linear.packed->multiply(input, result, linear.bias.defined());
-        return withUpdates(result, linear, input);
+        linear.packed->multiply(x, result, linear.bias.defined());
+        return withUpdates(result, linear, x);
     }
 
     at::Tensor addLinear(at::Tensor sum, const Linear& linear, const at::Tensor& input) const override {
+        const at::Tensor x = scaledInput(linear, input);
         if (linear.bias.defined())
             sum.add_(linear.bias);
         if (linear.packed)
-            linear.packed->multiply(input, sum, true);
+            linear.packed->multiply(x, sum, true);
         else if (linear.weight.defined() && linear.in > 0)
-            sum.addmm_(input.to(at::kFloat), linear.weight.t());
-        return withUpdates(sum, linear, input);
+            sum.addmm_(x.to(at::kFloat), linear.weight.t());
+        return withUpdates(sum, linear, x);
     }
 
     at::Tensor activated(const at::Tensor& projected, Activation activation, bool gated) const override {

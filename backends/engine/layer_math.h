@@ -68,7 +68,7 @@ public:
                                                               const at::Tensor& added) const = 0;
     /// Converts a tensor to the type for products, which is the plan's type.
     virtual at::Tensor forProduct(const at::Tensor& x) const = 0;
-    /// input W^T + bias as float32.
+    /// (input * factors) W^T + bias as float32. The factors are Linear::inputFactors.
     virtual at::Tensor linear(const Linear& linear, const at::Tensor& input) const = 0;
     /// sum + linear(input). The implementation may overwrite `sum`.
     virtual at::Tensor addLinear(at::Tensor sum, const Linear& linear, const at::Tensor& input) const = 0;
@@ -88,8 +88,11 @@ public:
                               std::span<float> losses, std::span<std::uint8_t> greedy) const = 0;
 };
 
+/// The input of a projection times Linear::inputFactors.
+at::Tensor scaledInput(const Linear& linear, const at::Tensor& input);
+
 /// The output of a projection with its low-rank updates, computed by ATen. May overwrite `output` if no graph is
-/// recorded.
+/// recorded. @param input as returned by scaledInput()
 at::Tensor withUpdates(const at::Tensor& output, const Linear& linear, const at::Tensor& input);
 
 /// Uses the CPU loops and packed weights, without gradients.

@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "backends/config/rope_divisors.h"
+#include "backends/engine/attention_blocks.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -44,8 +45,15 @@ at::Tensor LayerPass::context(const at::Tensor& input) const {
         return input;
     const at::Tensor projected = m_math.linear(m_layer.projections, input);
     if (m_layer.spec.attention == AttentionKind::valueOnly)
-        return m_math.forProduct(projected);
+        return m_math.forProduct(m_layer.repeatsValues ? repeatedValues(projected) : projected);
     return m_math.context(projected, m_input, m_observer);
+}
+
+/// The values of KV heads [tokens, kvHeads headDim], once for each of their heads: [tokens, heads headDim].
+at::Tensor LayerPass::repeatedValues(const at::Tensor& values) const {
+    return values.view({values.size(0), -1, m_layer.spec.headDim})
+        .index_select(1, kvHeadOf(m_layer, values.device()))
+        .flatten(1);
 }
 
 at::Tensor LayerPass::attentionUpdate(const at::Tensor& attentionOutput) const {
@@ -137,8 +145,7 @@ public:
         LayerMask tail = m_mask;
         tail.mlp = variant.mlp;
         tail.neurons = variant.neurons;
-        tail.compensation =
-            joinedCompensation(compensationOf(m_mask).ofAttention(), compensationOf(variant).ofMlp());
+        tail.compensation = joinedCompensation(compensationOf(m_mask).ofAttention(), compensationOf(variant).ofMlp());
         const auto layer = m_plan.layer(m_index, tail);
         const AttentionInput input = inputOf(*layer);
         return LayerPass(m_math, input, m_noObserver).afterAttention(m_x, update, m_attentionInput);

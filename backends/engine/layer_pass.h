@@ -33,6 +33,7 @@ public:
     at::Tensor afterAttention(const at::Tensor& x, const at::Tensor& update, const at::Tensor& input) const;
 
 private:
+    at::Tensor repeatedValues(const at::Tensor& values) const;
     at::Tensor mlpHidden(const at::Tensor& input) const;
     at::Tensor addMlp(const at::Tensor& sum, bool ownsSum, const at::Tensor& input) const;
     void show(Tap tap, const at::Tensor& values) const;

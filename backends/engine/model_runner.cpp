@@ -218,8 +218,20 @@ public:
         });
     }
 
+    TopTokens topTokens(const Plan& plan, const at::Tensor& x, const Batch& batch, std::span<const int> targets,
+                        int count) const override {
+        checkStream(x, batch);
+        checkTargets(targets, batch.tokens(), m_spec.vocab);
+        return guarded([&] {
+            const auto weights = ownPlan(plan).embeddingAndHead();
+            checkLmHead(*weights);
+            return OutputHead(m_spec, *weights, mathOf(plan)).topTokens(flat(x), targets, count);
+        });
+    }
+
     LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
-                              std::span<const int> targets, std::span<const float> weights) const override {
+                              std::span<const int> targets, std::span<const float> weights,
+                              const TeacherTargets* teacher) const override {
         checkStream(x, batch);
         const bool needsTargets = of != Scalarisation::logitNorm && of != Scalarisation::pooledNorm;
         const bool isEncoder = m_spec.family == Family::encoder;
@@ -233,7 +245,8 @@ public:
                 checkLmHead(*headWeights);
             else if (needsTargets)
                 checkLabels(targets, batch.rows, headWeights->classifier.out);
-            return lossGradientOf(gradientMathOf(plan), m_spec, *headWeights, x, batch, of, targets, weights);
+            return lossGradientOf(gradientMathOf(plan), m_spec, *headWeights, x, batch, of,
+                                  {targets, weights, teacher});
         });
     }
 
@@ -253,8 +266,9 @@ private:
             });
         // Training multiplies many tokens by each weight, forward and backward: one copy that is not packed is enough.
         const WeightForm form = adapters ? WeightForm::plain : m_form;
+        const bool hasFactors = adapters && !adapters->factors.empty();
         return std::make_shared<EnginePlan>(m_model, m_store, mask, choice.reason,
-                                            Conversion{choice.type, form, m_device}, std::move(adapters));
+                                            Conversion{choice.type, form, m_device, hasFactors}, std::move(adapters));
     }
 
     std::unique_ptr<const LayerMath> mathFor(ComputeType type) const {

@@ -34,6 +34,7 @@ public:
 
     std::int64_t bytes() const { return m_bytes; }
     const at::Device& device() const { return m_conversion.device; }
+    bool repeatsValues() const { return m_conversion.repeatsValues; }
 
 private:
     at::ScalarType type() const;
@@ -219,6 +220,7 @@ private:
         }
         if (m_mask.attention == AttentionCut::bypassQk && spec.attention == AttentionKind::full)
             spec.attention = AttentionKind::valueOnly;
+        m_made.repeatsValues = spec.attention == AttentionKind::valueOnly && m_reader.repeatsValues();
         m_made.attentionNorm = m_reader.norm(attentionNorm, attentionNormBias);
         // A sandwich norm would cancel the scaling of its input. Alpha is therefore multiplied into the weight of the
         // norm.
@@ -260,7 +262,8 @@ private:
         at::Tensor out =
             scaledColumns(headColumns(projection(output), dim, queryHeads), m_compensation.headScale, queryHeads);
         if (spec.attention == AttentionKind::valueOnly) {
-            out = foldedOutput(out, kvHeads.size());
+            if (!m_made.repeatsValues)
+                out = foldedOutput(out, kvHeads.size());
             m_made.projections = m_reader.linear({headRows(m_reader.weight(value), dim, kvHeads)},
                                                  {headRows(m_reader.vector(valueBias), dim, kvHeads)});
         } else {

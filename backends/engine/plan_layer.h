@@ -47,6 +47,7 @@ struct Linear {
     at::Tensor bias;                                ///< float32; undefined = no bias
     std::vector<LinearUpdate> updates = {};         ///< of an adapter
     UpdateDropout dropout = {};                     ///< of the input of all updates
+    at::Tensor inputFactors = {}; ///< [in] float32, multiply the input, also of the updates; undefined = 1
 };
 
 /// The form of converted weights: packed for products on the CPU, packed together with the transpose for the backward
@@ -58,11 +59,12 @@ struct Conversion {
     ComputeType type = ComputeType::float32;
     WeightForm form = WeightForm::packed;
     at::Device device = at::kCPU;
+    bool repeatsValues = false; ///< sets PlanLayer::repeatsValues where attention has values only
 };
 
 /// A tensor of the plan's adapters that requires a gradient.
 struct AdapterLeaf {
-    enum class Part { a, b, weight };
+    enum class Part { a, b, weight, factors, bias };
 
     WeightName weight;
     Part part;
@@ -76,6 +78,9 @@ struct PlanLayer {
     std::vector<int> groupBegin; ///< [kvHeads + 1]; first query head of each KV head, and the end
     std::vector<int> keptHeads;  ///< indices of the kept heads in the model
     bool hasMlp = true;
+    /// For valueOnly: whether the output projection reads the value of each head, so that heads can have factors.
+    /// Otherwise its columns are summed over each KV group.
+    bool repeatsValues = false;
     Norm attentionNorm;
     Norm attentionPostNorm;
     Norm mlpNorm;

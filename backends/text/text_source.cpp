@@ -4,6 +4,7 @@
 #include "analysis/base/text.h"
 #include "backends/base/json_object.h"
 #include "backends/base/mapped_file.h"
+#include "backends/text/json_rows.h"
 
 #include <fmt/format.h>
 
@@ -30,6 +31,26 @@ std::vector<std::string> rowsOf(const fs::path& path, const std::string& field) 
             documentIn(JsonObject::parse(line, fmt::format("{}: row {}", path.string(), number)), field));
     }
     return documents;
+}
+
+/// The documents of a .json file with a list of rows.
+std::vector<std::string> listedRowsOf(const std::string& path, const std::string& field) {
+    std::vector<std::string> documents;
+    for (const TextLine& row : jsonRows(path))
+        documents.push_back(
+            documentIn(JsonObject::parse(row.text, fmt::format("{}: line {}", path, row.number)), field));
+    return documents;
+}
+
+bool isJsonList(const fs::path& path) {
+    return path.extension() == ".json" && trimmed(readTextFile(path.string())).starts_with('[');
+}
+
+/// The prompt of an instruction (resources/manual/formats.md, Texts).
+std::string instructionPrompt(const JsonObject& row) {
+    const std::string input = row.text("input").value_or("");
+    return fmt::format("Instruction: {}\n{}Response:", row.text("instruction").value_or(""),
+                       input.empty() ? "" : fmt::format("Input: {}\n", input));
 }
 
 std::vector<fs::path> filesIn(const fs::path& folder) {
@@ -89,6 +110,8 @@ std::vector<std::string> readDocuments(const std::string& path, const std::strin
         }
         if (fs::path(path).extension() == ".jsonl")
             return rowsOf(path, field);
+        if (isJsonList(path))
+            return listedRowsOf(path, field);
         return partsOf(readTextFile(path), split);
     } catch (const fs::filesystem_error& error) {
         throw Error(error.code().message(), error.path1().empty() ? path : error.path1().string());
@@ -103,6 +126,8 @@ std::string documentIn(const JsonObject& row, const std::string& field) {
         return *text;
     }
     const auto usual = std::ranges::find_if(usualFields, [&](const char* name) { return row.isText(name); });
+    if (usual == usualFields.end() && row.isText("instruction"))
+        return instructionPrompt(row);
     if (usual == usualFields.end())
         throw Error("has none of the fields text, content, page, prompt", row.subject(), "Name the field by --field");
     return *row.text(*usual);

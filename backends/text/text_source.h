@@ -32,6 +32,8 @@ void checkUtf8(std::string_view text, const std::string& name);
 /// The documents at a path. In a folder, each file that is neither hidden nor empty is a document, in the order of
 /// names. In a .jsonl file, each row is a document: the text of `field` or, if `field` is empty, of the first of
 /// "text", "content", "page" and "prompt" in the row.
+/// So is each element of a .json file that contains a list. A row with the field "instruction" and none of these is a
+/// prompt as in the code of AMP: "Instruction: ...", "Input: ..." if it has one, and "Response:" on lines of their own.
 /// Any other file, and the built-in text (empty path), is divided by `split`.
 /// @throws Error naming the file, and the row of a .jsonl
 std::vector<std::string> readDocuments(const std::string& path, const std::string& field = {},

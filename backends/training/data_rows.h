@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/base/json_object.h"
+#include "backends/text/json_rows.h"
 #include "backends/text/text_source.h"
 #include "backends/training/row_templates.h"
 
@@ -8,11 +9,6 @@
 #include <vector>
 
 namespace secateur {
-
-/// The rows of a file of JSON objects, with their lines: one object per line, or a list of objects. The rows are not
-/// parsed, so that an invalid row does not hide the others.
-/// @throws Error naming the file, and the line of an incomplete list
-std::vector<TextLine> jsonRows(const std::string& path);
 
 /// A text and its label in a line such as `text@label`. The last @ separates them.
 struct LabelledLine {

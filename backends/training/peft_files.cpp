@@ -23,7 +23,6 @@ namespace {
 
 constexpr const char* configName = "adapter_config.json";
 constexpr const char* weightsName = "adapter_model.safetensors";
-constexpr const char* maskName = "mask.json";
 
 std::string pathIn(const std::string& folder, const char* name) {
     return (fs::path(folder) / name).string();
@@ -73,11 +72,21 @@ void writeAdapter(const std::string& folder, const Adapter& adapter, const Model
                                   {"parts", fusedPartsText(modules)}};
     makeFolder(folder);
     if (mask)
-        writeMask(pathIn(folder, maskName), *mask);
+        writeMask(pathIn(folder, adapterMaskName), *mask);
     AtomicFiles files;
     files.add(pathIn(folder, weightsName), tensorBytes(modules, metadata), FileKind::adapter);
     files.add(pathIn(folder, configName), peftConfigText(adapter, modules, model), FileKind::adapterConfig);
     files.commit();
+}
+
+void removeAdapter(const std::string& folder) {
+    std::error_code ignored;
+    for (const auto& [name, kind] :
+         {std::pair{configName, FileKind::adapterConfig}, std::pair{weightsName, FileKind::adapter}}) {
+        const std::string path = pathIn(folder, name);
+        if (fs::exists(path, ignored))
+            AtomicFile(path, kind).removeTarget();
+    }
 }
 
 Adapter readAdapter(const std::string& folder, const Model& model) {
@@ -100,8 +109,8 @@ AdapterOrigin adapterOrigin(const std::string& folder) {
     std::map<std::string, std::string> metadata = safetensorsMetadata(weightsIn(folder));
     AdapterOrigin origin{metadata["fingerprint"], metadata["mask"], {}};
     std::error_code ignored;
-    if (origin.maskDigest != "dense" && fs::exists(pathIn(folder, maskName), ignored))
-        origin.maskPath = pathIn(folder, maskName);
+    if (origin.maskDigest != "dense" && fs::exists(pathIn(folder, adapterMaskName), ignored))
+        origin.maskPath = pathIn(folder, adapterMaskName);
     return origin;
 }
 

@@ -7,6 +7,9 @@
 
 namespace secateur {
 
+/// The name of the mask beside an adapter.
+inline constexpr const char* adapterMaskName = "mask.json";
+
 // Adapters as folders of PEFT: adapter_config.json and adapter_model.safetensors ("Adapters" in
 // resources/manual/formats.md).
 
@@ -20,6 +23,10 @@ void makeFolder(const std::string& folder);
 /// be written or replaced
 void writeAdapter(const std::string& folder, const Adapter& adapter, const Model& model,
                   const MaskRecord* mask = nullptr);
+
+/// Removes the weights and the configuration of an adapter from a folder, if they are there. Leaves files of other
+/// kinds.
+void removeAdapter(const std::string& folder);
 
 /// Reads an adapter that Secateur or PEFT wrote. Whole weights that are equal to those of the model are left out.
 /// @throws Error naming file and place if it is no LoRA adapter, changes a weight that no adapter can change here, has

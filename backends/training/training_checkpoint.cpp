@@ -34,6 +34,9 @@ Json jsonOf(const TrainingSettings& settings) {
             {"targets", targets},
             {"norms", settings.trainsNorms},
             {"head", settings.trainsHead},
+            {"compensation", settings.trainsCompensation},
+            {"teacher_weight", settings.teacherWeight},
+            {"teacher_top", settings.teacherTop},
             {"learning_rate", settings.learningRate},
             {"weight_decay", settings.weightDecay},
             {"clip_norm", settings.clipNorm},
@@ -55,6 +58,9 @@ TrainingSettings settingsOf(const Json& json) {
         settings.targets.push_back(projectionOf(target.get<std::string>()));
     settings.trainsNorms = json.at("norms");
     settings.trainsHead = json.at("head");
+    settings.trainsCompensation = json.at("compensation");
+    settings.teacherWeight = json.at("teacher_weight");
+    settings.teacherTop = json.at("teacher_top");
     settings.learningRate = json.at("learning_rate");
     settings.weightDecay = json.at("weight_decay");
     settings.clipNorm = json.at("clip_norm");
@@ -255,14 +261,17 @@ std::string trainingCsv(const TrainingRun& run) {
     return text;
 }
 
-std::string trainingJson(const TrainingRun& run, const std::string& out, std::span<const std::string> warnings) {
+std::string trainingJson(const TrainingRun& run, const TrainingOutputs& outputs,
+                         std::span<const std::string> warnings) {
+    const auto pathOrNull = [](const std::string& path) { return path.empty() ? Json() : Json(path); };
     Json scores = Json::array();
     for (const HeldOutScore& score : run.scores)
         scores.push_back({{"step", score.step}, {"loss_nats", score.lossNats}, {"accuracy", score.accuracy}});
     Json losses = Json::array();
     for (const StepRecord& record : run.records)
         losses.push_back(record.lossNats);
-    Json json{{"adapter", out},
+    Json json{{"adapter", pathOrNull(outputs.adapter)},
+              {"mask", pathOrNull(outputs.mask)},
               {"settings", jsonOf(run.settings)},
               {"steps", run.state.step},
               {"best_step", run.best.step},

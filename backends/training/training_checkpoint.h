@@ -23,8 +23,13 @@ std::string trainingKey(const Model& model, const PruningMask& mask, const Train
 /// The record of a run as a table: one line for each step, with the scores of the held-out sequences.
 std::string trainingCsv(const TrainingRun& run);
 
+/// What a run leaves. A path is empty if there is none.
+struct TrainingOutputs {
+    std::string adapter; ///< folder of the adapter
+    std::string mask;    ///< file of the mask with the trained compensation
+};
+
 /// The outcome of a run as JSON: its settings, steps, scores and losses (resources/manual/formats.md).
-/// @param out folder of the adapter
-std::string trainingJson(const TrainingRun& run, const std::string& out, std::span<const std::string> warnings);
+std::string trainingJson(const TrainingRun& run, const TrainingOutputs& outputs, std::span<const std::string> warnings);
 
 } // namespace secateur

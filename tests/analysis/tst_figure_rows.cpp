@@ -181,6 +181,9 @@ private slots:
     void everyFigureIsDrawnFromWhatItNeeds_data() {
         QTest::addColumn<QString>("id");
         for (const FigureInfo& figure : allFigures()) {
+            // The tests of a paper's items make the sessions that they need.
+            if (figure.item && std::holds_alternative<FromSession>(figure.source))
+                continue;
             const std::string id(figure.id);
             QTest::newRow(id.c_str()) << QString::fromStdString(id);
         }
@@ -190,6 +193,12 @@ private slots:
         const FigureRequest request = parseFigureRequest(id.toStdString());
         QCOMPARE(request.options.size(), request.figure->options.size());
         const Figure figure = drawn(request);
+        QVERIFY(!figure.caption.empty());
+        QVERIFY(std::ranges::count(toCsv(figure), '\n') > 1);
+        if (figure.kind == FigureKind::grid) {
+            QVERIFY(!figure.parts.empty());
+            return;
+        }
         if (figure.kind == FigureKind::heatMap) {
             QVERIFY(figure.cells.rows() > 0 && !figure.colour.label.empty());
             QVERIFY(std::ranges::any_of(figure.cells.values(), isFinite));
@@ -202,8 +211,7 @@ private slots:
             for (const FigureSeries& series : figure.series)
                 QVERIFY2(std::ranges::any_of(series.values, isFinite), series.label.c_str());
         }
-        QVERIFY(!figure.caption.empty() && !figure.x.label.empty() && !figure.y.label.empty());
-        QVERIFY(std::ranges::count(toCsv(figure), '\n') > 1);
+        QVERIFY(!figure.x.label.empty() && !figure.y.label.empty());
     }
 
     void noOtherSourceComparesWithAFiguresId() {

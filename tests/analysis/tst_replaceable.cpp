@@ -33,6 +33,7 @@ const QByteArray svg = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/
 const QByteArray csv = "layer,value\r\n0,1\r\n";
 const QByteArray figure = R"({"kind": "heat_map", "title": "Gate-norm", "cells": []})";
 const QByteArray card = "# A, pruned\n\nA as a masked export, written by Secateur 0.1.0 on 2026-11-21\n";
+const QByteArray report = "<!DOCTYPE html>\n<!-- Report, written by Secateur 0.1.0 -->\n<html lang=\"en\">";
 const QByteArray safetensors = QByteArray("\x08\0\0\0\0\0\0\0", 8) + R"({"a":{}})";
 
 } // namespace
@@ -60,7 +61,8 @@ private slots:
                                Case{"t.html", "<!DOCTYPE html>\n<!-- Table, written by Secateur -->\n", FileKind::html},
                                Case{"a.caption.txt", "Heads, by layer.\n\nDrawn by Secateur: a\n", FileKind::caption},
                                Case{"a.gguf", "GGUF...", FileKind::gguf},
-                               Case{"a.md", card, FileKind::exportCard}};
+                               Case{"a.md", card, FileKind::exportCard},
+                               Case{"a.html", report, FileKind::report}};
         for (const Case& old : cases)
             for (const Case& by : cases) {
                 const QString how = treated(old.name, old.content, by.kind);
@@ -112,6 +114,9 @@ private slots:
         QVERIFY(figureFileKind("html") == FileKind::html);
         QVERIFY_EXCEPTION_THROWN(figureFileKind("gif"), Error);
         QVERIFY_EXCEPTION_THROWN(figureFileKind(""), Error);
+        QVERIFY(reportFileKind("html") == FileKind::report);
+        QVERIFY(reportFileKind("pdf") == FileKind::pdf);
+        QVERIFY_EXCEPTION_THROWN(reportFileKind("svg"), Error);
     }
 };
 

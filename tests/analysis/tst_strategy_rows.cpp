@@ -27,6 +27,7 @@ namespace {
 
 constexpr const char* tableFile = "analysis/strategies/strategy.cpp";
 constexpr const char* presetFile = "analysis/campaigns/presets.cpp";
+constexpr const char* recipeFile = "analysis/training/training_settings.cpp";
 
 // --- An example of a new strategy: it cuts heads in order of their index, beginning with the layer given by `from`.
 
@@ -76,8 +77,9 @@ bool ranksUnits(const StrategyInfo& info) {
     return info.unit || info.needsMetricOption || !info.metric.empty();
 }
 
-/// Lines that match `pattern` in the product's sources, except in the files of the strategy table and of the table of
-/// presets, whose rows name strategies as a user does.
+/// Lines that match `pattern` in the product's sources, except in three files: that of the strategy table, that of the
+/// table of presets, whose rows name strategies as a user does, and that of the table of training recipes, which are
+/// named after papers, not after strategies.
 QStringList linesWith(const QRegularExpression& pattern) {
     const QDir root(SECATEUR_SOURCE_DIR);
     QStringList found;
@@ -86,7 +88,10 @@ QStringList linesWith(const QRegularExpression& pattern) {
         while (sources.hasNext()) {
             QFile file(sources.next());
             const QString path = root.relativeFilePath(file.fileName());
-            if (path == tableFile || path == presetFile || !file.open(QIODevice::ReadOnly))
+            // The figures and recipes of papers name the strategies that the papers compare, and papers have their names.
+            if (path.startsWith("analysis/gallery/"))
+                continue;
+            if (path == tableFile || path == presetFile || path == recipeFile || !file.open(QIODevice::ReadOnly))
                 continue;
             for (const QString& line : QString::fromUtf8(file.readAll()).split('\n'))
                 if (line.contains(pattern))
@@ -188,8 +193,8 @@ private slots:
     void noOtherFileKnowsTheirIds() {
         for (const StrategyInfo& strategy : allStrategies()) {
             const QString id = QString::fromStdString(std::string(strategy.id));
-            // A strategy's id that is also the id of a metric, of a feature of one ("entropy") or the value of an option
-            // ("by_metric", "search"), may appear in other files, but no other file may compare with it.
+            // A strategy's id that is also the id of a metric, of a feature of one ("entropy") or the value of an
+            // option ("by_metric", "search"), may appear in other files, but no other file may compare with it.
             const bool isOther = findMetric(strategy.id) || strategy.id == "entropy" || strategy.id == "by_metric" ||
                                  strategy.id == "search";
             const QString pattern = isOther ? QString("[!=]= *\"%1\"|\"%1\" *[!=]=") : QString("\"%1[:\"]");

@@ -108,7 +108,7 @@ private slots:
         const Outcome program = run({"--help"});
         QCOMPARE(program.status, 0);
         for (const char* verb : {"inspect", "measure", "prune", "compensate", "evaluate", "mask", "session", "generate",
-                                 "export", "plot", "list"}) {
+                                 "export", "plot", "report", "list"}) {
             QVERIFY2(program.out.contains(verb), verb);
             const Outcome help = run({verb, "--help"});
             QCOMPARE(help.status, 0);

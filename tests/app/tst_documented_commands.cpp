@@ -105,6 +105,8 @@ QStringList neededBy(const QString& command) {
         return {"--strategy", "--budget", "--out", "--text", "--task"};
     if (command.contains(" prune "))
         return {"--strategy", "--budget", "--out"};
+    if (command.contains(" reproduce ")) // without these, the whole recipe runs
+        return {"--out", "--dry-run", "--only"};
     if (command.contains(" compensate "))
         return {"--mask", "--out"};
     if (command.contains(" recover "))

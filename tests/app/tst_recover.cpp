@@ -37,11 +37,14 @@ private:
     QString m_mask;
 
     QStringList command(const QString& out, const QStringList& more = {}) const {
-        return QStringList{"recover", m_model, "--mask", m_mask, "--data", sources + "perplexity/articles.raw",
-                           "--length", "24", "--accumulate", "4", "--out", m_folder.path(out), "--threads", "1"} +
+        return QStringList{"recover",   m_model, "--mask",       m_mask, "--data", sources + "perplexity/articles.raw",
+                           "--length",  "24",    "--accumulate", "4",    "--out",  m_folder.path(out),
+                           "--threads", "1"} +
                more;
     }
-    QByteArray weightsIn(const QString& out) const { return contentOf(m_folder.path(out + "/last/adapter_model.safetensors")); }
+    QByteArray weightsIn(const QString& out) const {
+        return contentOf(m_folder.path(out + "/last/adapter_model.safetensors"));
+    }
 
 private slots:
     void initTestCase() {
@@ -67,7 +70,7 @@ private slots:
                                  "training.csv", "mask.json", "last/adapter_model.safetensors"})
             QVERIFY2(QFile::exists(m_folder.path("whole/") + file), file);
         const QStringList evaluate{"evaluate", m_model, "--mask", m_mask, "--text", sources + "perplexity/articles.raw",
-                                   "--window", "24", "--json"};
+                                   "--window", "24",    "--json"};
         const Outcome without = run(evaluate);
         const Outcome with = run(evaluate + QStringList{"--adapter", m_folder.path("whole")});
         QCOMPARE(with.status, 0);
@@ -94,6 +97,48 @@ private slots:
         QCOMPARE(weightsIn("killed"), weightsIn("whole"));
     }
 
+    void trainsACompensationWithATeacher() {
+        const QStringList options{"--steps",   "12",    "--lr",          "0.01", "--train", "compensation",
+                                  "--teacher", "dense", "--teacher-top", "8",    "--json"};
+        const Outcome outcome = run(command("compensated", options));
+        QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+        const Json json = outcome.json();
+        QVERIFY(json.at("adapter").is_null());
+        const QString mask = m_folder.path("compensated/mask.json");
+        QCOMPARE(QString::fromStdString(json.at("mask").get<std::string>()), mask);
+        QVERIFY(json.at("recovered").at("loss_nats").get<double>() < json.at("pruned").at("loss_nats").get<double>());
+        QVERIFY(QFile::exists(m_folder.path("compensated/last/mask.json")));
+        for (const char* file : {"adapter_config.json", "teacher"})
+            QVERIFY2(!QFile::exists(m_folder.path("compensated/") + file), file);
+        const QStringList evaluate{"evaluate", m_model, "--text", sources + "perplexity/articles.raw",
+                                   "--window", "24",    "--json", "--mask"};
+        const Outcome with = run(evaluate + QStringList{mask});
+        QVERIFY2(with.status == 0, qPrintable(with.error));
+        QVERIFY(with.out != run(evaluate + QStringList{m_mask}).out);
+        const QByteArray trained = contentOf(mask);
+        QVERIFY(trained.contains("\"compensate\": \"trained\"") || trained.contains("\"compensate\":\"trained\""));
+        QCOMPARE(run(command("compensated", options)).status, 0); // there is nothing left to do
+        QCOMPARE(contentOf(mask), trained);
+    }
+
+    // A run that leaves a mask replaces one that left an adapter.
+    void aReplacedAdapterIsRemoved() {
+        QCOMPARE(run(command("replaced", {"--steps", "2"})).status, 0);
+        QVERIFY(QFile::exists(m_folder.path("replaced/adapter_config.json")));
+        const QStringList options{"--steps", "2", "--train", "compensation", "--force"};
+        QCOMPARE(run(command("replaced", options)).status, 0);
+        QVERIFY(!QFile::exists(m_folder.path("replaced/adapter_config.json")));
+        QVERIFY(!QFile::exists(m_folder.path("replaced/last/adapter_model.safetensors")));
+        QVERIFY(QFile::exists(m_folder.path("replaced/mask.json")));
+        const QStringList both{"--steps", "2", "--train", "compensation,lora", "--force"};
+        QCOMPARE(run(command("replaced", both)).status, 0);
+        QVERIFY(QFile::exists(m_folder.path("replaced/adapter_config.json")));
+        const Outcome evaluated =
+            run({"evaluate", m_model, "--mask", m_folder.path("replaced/mask.json"), "--adapter",
+                 m_folder.path("replaced"), "--text", sources + "perplexity/articles.raw", "--window", "24"});
+        QVERIFY2(evaluated.status == 0, qPrintable(evaluated.error));
+    }
+
     void anotherRunIsNotReplaced() {
         const Outcome other = run(command("whole", {"--steps", "13"}));
         QCOMPARE(other.status, 1);
@@ -107,7 +152,10 @@ private slots:
         QTest::addColumn<QString>("message");
         QTest::newRow("recipe") << QStringList{"--recipe", "no"} << "Known recipes: amp, gate_norm, quick";
         QTest::newRow("targets") << QStringList{"--targets", "x"} << "Known projections: q, k, v, o";
-        QTest::newRow("train") << QStringList{"--train", "all"} << "Known weights: lora, norms, head";
+        QTest::newRow("train") << QStringList{"--train", "all"} << "Known weights: lora, norms, head, compensation";
+        QTest::newRow("teacher") << QStringList{"--teacher", "x"} << "Known teachers: dense";
+        QTest::newRow("weight") << QStringList{"--teacher-weight", "0.3"} << "give --teacher dense too";
+        QTest::newRow("share") << QStringList{"--teacher", "dense", "--teacher-weight", "2"} << "between 0 and 1";
         QTest::newRow("rank") << QStringList{"--rank", "0"} << "rank must be between 1 and 4096";
         QTest::newRow("head") << QStringList{"--train", "head"} << "has no classifier to train";
         QTest::newRow("adapter") << QStringList{"--adapter", "x"} << "cannot be trained on top of another one";

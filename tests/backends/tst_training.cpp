@@ -11,15 +11,11 @@
 #include "backends/training/training_checkpoint.h"
 #include "tests/support/drawn_masks.h"
 #include "tests/support/files.h"
-#include "tests/support/judged_run.h"
 #include "tests/support/suite.h"
+#include "tests/support/training_case.h"
 #endif
 
 #include <QtTest>
-
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
 
 #include <algorithm>
 
@@ -34,31 +30,8 @@ QString folderOf(const QString& name) {
     return data().filePath("training/" + name);
 }
 
-std::shared_ptr<const Model> trainedModel(const QString& name, bool plain = false) {
-    const QString forward = "forward/" + name;
-    return openModel(data().filePath((data().exists(forward) ? forward : name) + "/model.safetensors").toStdString(),
-                     {}, {.plain = plain});
-}
-
 QJsonObject judgement(const QString& name) {
-    QFile file(folderOf(name) + "/training.json");
-    return file.open(QIODevice::ReadOnly) ? QJsonDocument::fromJson(file.readAll()).object() : QJsonObject();
-}
-
-/// The targets of a batch: of decoders [rows * positions], of classifiers [rows].
-std::vector<int> targetsOf(const QJsonObject& about) {
-    std::vector<int> targets;
-    for (const QJsonValue& row : about["targets"].toArray()) {
-        if (!row.isArray())
-            targets.push_back(row.toInt());
-        for (const QJsonValue& target : row.toArray())
-            targets.push_back(target.toInt());
-    }
-    return targets;
-}
-
-at::Tensor leaf(const std::vector<float>& numbers, std::vector<std::int64_t> shape) {
-    return at::tensor(numbers).view(shape).clone().requires_grad_(true);
+    return judgementIn("training/" + name + "/training.json");
 }
 
 std::shared_ptr<PlanAdapters> tensorsOf(const Adapter& adapter, const ModelSpec& spec) {
@@ -153,28 +126,6 @@ void addNames(bool onlyRuns) {
     for (const QString& name : QDir(data().filePath("training")).entryList(QDir::Dirs | QDir::NoDotAndDotDot))
         if (!onlyRuns || judgement(name).contains("losses"))
             QTest::newRow(qPrintable(name)) << name;
-}
-
-/// The rows of a judged batch as examples.
-TrainingSet setOf(const JudgedRun& judged, const std::vector<int>& targets) {
-    TrainingSet set;
-    set.source = "fixture";
-    const Batch& batch = judged.batch();
-    const bool isClassifier = static_cast<int>(targets.size()) == batch.rows;
-    for (int row = 0; row < batch.rows; ++row) {
-        TrainingExample& example = set.examples.emplace_back();
-        for (int i = 0; i < batch.length(row); ++i) {
-            const auto at = static_cast<std::size_t>(row * batch.positions + i);
-            example.ids.push_back(batch.ids[at]);
-            if (!batch.types.empty())
-                example.types.push_back(batch.types[at]);
-            if (!isClassifier)
-                example.targets.push_back(targets[at]);
-        }
-        if (isClassifier)
-            example.label = targets[static_cast<std::size_t>(row)];
-    }
-    return set;
 }
 
 TrainingSettings settingsFor(const QJsonObject& about, const Adapter& adapter, int rows) {
@@ -362,8 +313,7 @@ private slots:
     // Gradients with dropout are those of the loss with the same inputs dropped: finite differences.
     void gradientsWithDropout() {
         SmallRun small;
-        const Adapter adapter =
-            readAdapter(data().filePath("adapters/llama-gqa").toStdString(), *small.model);
+        const Adapter adapter = readAdapter(data().filePath("adapters/llama-gqa").toStdString(), *small.model);
         const auto tensors = tensorsOf(adapter, small.model->spec());
         tensors->dropout = 0.3;
         tensors->dropoutSeed = 5;
@@ -413,8 +363,8 @@ private slots:
                     throw Killed();
             };
             TrainingRun part = small.fresh();
-            QVERIFY_EXCEPTION_THROWN(
-                runTraining(part, *small.model, small.mask, small.set, heldOut, callbacks), Killed);
+            QVERIFY_EXCEPTION_THROWN(runTraining(part, *small.model, small.mask, small.set, heldOut, callbacks),
+                                     Killed);
             TrainingRun next = readTrainingRun(path).value();
             QCOMPARE(next.state.step, stop);
             runTraining(next, *small.model, small.mask, small.set, heldOut, {});

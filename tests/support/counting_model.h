@@ -60,9 +60,14 @@ public:
         ++scored;
         return m_runner.losses(plan, x, batch, targets);
     }
+    TopTokens topTokens(const Plan& plan, const at::Tensor& x, const Batch& batch, std::span<const int> targets,
+                        int count) const override {
+        return m_runner.topTokens(plan, x, batch, targets, count);
+    }
     LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
-                              std::span<const int> targets, std::span<const float> weights) const override {
-        return m_runner.lossGradient(plan, x, batch, of, targets, weights);
+                              std::span<const int> targets, std::span<const float> weights,
+                              const TeacherTargets* teacher) const override {
+        return m_runner.lossGradient(plan, x, batch, of, targets, weights, teacher);
     }
     std::unique_ptr<KvCache> cache(const Plan& plan, int rows, int capacity, std::optional<int> layer) const override {
         return m_runner.cache(plan, rows, capacity, layer);

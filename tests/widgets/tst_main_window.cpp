@@ -672,7 +672,7 @@ void TestMainWindow::windowFitsSmallScreens() {
     program.window->show();
     program.openModel(30);
     program.document.masks()->setHeadsCut({{0, 1}}, true);
-    for (const char* tab : {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients"}) {
+    for (const char* tab : {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients", "curves", "gallery"}) {
         program.window->showTab(tab);
         program.settle();
         const QSize size = program.window->size();

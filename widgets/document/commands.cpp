@@ -173,7 +173,7 @@ void CommandCopier::copyMask() {
     const std::string plain = stem + (isFitted ? "-uncompensated.mask.json" : ".mask.json");
     const auto prune = pruneCommand(model, made, plain);
     const auto compensate = compensateCommand(model, made, plain, stem + ".mask.json");
-    if (prune && !isFitted)
+    if (prune && !isFitted && !isNotedTrained(made))
         return copy({*prune});
     if (prune && compensate)
         return copy({*prune, *compensate});

@@ -198,6 +198,16 @@ void Document::addSweepNews(const SweepNews& news) {
     noteChange();
 }
 
+void Document::joinSession(const Session& other) {
+    if (m_session.model.fingerprint.empty()) // it is known once something was measured
+        m_session.model.fingerprint = other.model.fingerprint;
+    join(m_session, other);
+    m_measurements->tellAllChanged();
+    emit evaluationsChanged();
+    emit curvesChanged();
+    noteChange();
+}
+
 void Document::setPrediction(std::shared_ptr<const PredictionBasis> basis) {
     m_session.prediction = std::move(basis);
     if (!m_sessionPath.isEmpty())

@@ -72,6 +72,8 @@ public:
     void addEvaluation(Evaluation evaluation, const MaskRecord& record);
     /// Adds what a sweep found: masks, measurements, evaluations of the dense model, and points of curves.
     void addSweepNews(const SweepNews& news);
+    /// Adds all data of another session of the open model, except its view. @throws Error if it is of another model
+    void joinSession(const Session& other);
     /// Adds the gradients from which the loss under a mask is predicted to the session.
     void setPrediction(std::shared_ptr<const PredictionBasis> basis);
     /// Sets the session with which results are compared; null = none.

@@ -42,6 +42,8 @@ bool cutsAny(const PruningMask& mask) {
 QString presentText(const MaskRecord& record) {
     if (!record.mask.isCompensated())
         return CompensationBox::tr("Now: none");
+    if (record.provenance && isNotedTrained(*record.provenance))
+        return CompensationBox::tr("Now: trained");
     const auto fit = record.provenance ? notedFit(*record.provenance) : std::nullopt;
     if (fit && fit->tokens > 0)
         return CompensationBox::tr("Now: %1, fitted to %2")

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/base/replaceable.h"
 #include "analysis/figures/figure.h"
 #include "widgets/plot/plot_axes.h"
 
@@ -8,6 +9,7 @@
 #include <QSize>
 #include <QString>
 
+class QCPPainter;
 class QCustomPlot;
 class QPaintDevice;
 
@@ -36,6 +38,9 @@ QSize pictureSize(const Figure& figure, const PictureForm& form);
 /// Draws a picture in this size on a device, with vectors where it has them.
 void drawPicture(const Figure& figure, const PictureForm& form, QPaintDevice& device);
 
+/// Draws a picture at the origin of a painter, whose unit is 1/300 inch, for a page with several of them.
+void drawPictureOn(QCPPainter& painter, const Figure& figure, const PictureForm& form);
+
 /// Writes PNG (300 dpi), SVG or PDF, by the extension, on white, with title, caption and command as metadata. Writes a
 /// file beside the path and renames it. Needs a QApplication (offscreen is enough).
 /// @param force whether to replace a file of another kind (analysis/base/replaceable.h) @throws Error
@@ -43,5 +48,7 @@ void saveFigure(const Figure& figure, const QString& path, const PictureForm& fo
 
 /// Writes a figure's file, whose extension names its kind, beside the path and renames it. @throws Error
 void writeAside(const QString& path, const QByteArray& bytes, bool force = false);
+/// Writes a file of any kind beside the path and renames it. @throws Error
+void writeAside(const QString& path, const QByteArray& bytes, FileKind kind, bool force);
 
 } // namespace secateur

@@ -44,18 +44,22 @@ Figure drawnFigure(const Figure& figure, const PictureForm& form) {
     return drawn;
 }
 
-void draw(const Figure& figure, const PictureForm& form, QPaintDevice& device, bool vector) {
+void drawOn(const Figure& figure, const PictureForm& form, QCPPainter& painter) {
     const QSize size = pictureSize(figure, form);
     QCustomPlot plot;
     plot.setViewport({QPoint(), size});
     paintFigure(plot, drawnFigure(figure, form), paperTheme(pixelsPerInch));
     layOutFigure(plot);
+    plot.toPainter(&painter, size.width(), size.height());
+}
+
+void draw(const Figure& figure, const PictureForm& form, QPaintDevice& device, bool vector) {
     QCPPainter painter;
     if (!painter.begin(&device))
         throw Error("cannot be drawn: there is not enough memory, or no drawing surface");
     painter.setMode(QCPPainter::pmVectorized, vector);
     painter.setMode(QCPPainter::pmNoCaching, vector);
-    plot.toPainter(&painter, size.width(), size.height());
+    drawOn(figure, form, painter);
 }
 
 QString sentences(const Figure& figure) {
@@ -95,7 +99,7 @@ QByteArray asPdf(const Figure& figure, const PictureForm& form) {
 }
 
 /// Checks that what exists at a path may be replaced. @throws Error
-void checkOldFile(const QString& path, bool force) {
+void checkOldFile(const QString& path, FileKind kind, bool force) {
     const QFileInfo info(path);
     if (info.isSymLink() && !info.exists())
         refuseDanglingLink(path.toStdString());
@@ -103,8 +107,7 @@ void checkOldFile(const QString& path, bool force) {
     if (!info.isFile() || info.size() == 0 || !old.open(QIODevice::ReadOnly))
         return;
     const QByteArray content = old.readAll();
-    checkReplaceable(path.toStdString(), {content.constData(), static_cast<std::size_t>(content.size())},
-                     figureFileKind(info.suffix().toLower().toStdString()), force);
+    checkReplaceable(path.toStdString(), {content.constData(), static_cast<std::size_t>(content.size())}, kind, force);
 }
 
 } // namespace
@@ -172,8 +175,16 @@ void saveFigure(const Figure& figure, const QString& path, const PictureForm& fo
         throw Error("pictures are written as .png, .svg or .pdf", path.toStdString());
 }
 
+void drawPictureOn(QCPPainter& painter, const Figure& figure, const PictureForm& form) {
+    drawOn(figure, form, painter);
+}
+
 void writeAside(const QString& path, const QByteArray& bytes, bool force) {
-    checkOldFile(path, force);
+    writeAside(path, bytes, figureFileKind(QFileInfo(path).suffix().toLower().toStdString()), force);
+}
+
+void writeAside(const QString& path, const QByteArray& bytes, FileKind kind, bool force) {
+    checkOldFile(path, kind, force);
     const QFileInfo old(path);
     const QString target = old.exists() ? old.canonicalFilePath() : old.absoluteFilePath(); // behind a link
     const QString folder = QFileInfo(target).absolutePath();

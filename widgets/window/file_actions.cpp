@@ -6,6 +6,7 @@
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/mask_jobs.h"
+#include "widgets/gallery/report_dialog.h"
 #include "widgets/jobs/messages.h"
 #include "widgets/window/mask_opening.h"
 #include "widgets/window/welcome_page.h"
@@ -214,6 +215,15 @@ void FileActions::chooseCommandMask(const QString& name, std::function<void(cons
     choose(m_window, QFileDialog::AcceptSave, QFileDialog::AnyFile, tr("Save the mask that the command reads"),
            maskFilter(), name,
            [chosen = std::move(chosen)](const QString& path) { chosen(withEnding(path, maskEnding)); });
+}
+
+void FileActions::writeReport() {
+    auto* dialog = new ReportDialog(m_document, m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &ReportDialog::failed, this, &FileActions::failed);
+    connect(dialog, &ReportDialog::written, this,
+            [this](const QString& path) { m_window->statusBar()->showMessage(tr("Wrote %1").arg(path), savedMs); });
+    dialog->open();
 }
 
 void FileActions::chooseExport(const QString& suggestion, bool isOneFile,

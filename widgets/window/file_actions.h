@@ -46,6 +46,8 @@ public:
     void saveSessionAs(std::function<void()> next = {});
     void openMask();
     void saveMaskAs();
+    /// Opens the dialog that writes a report on the session.
+    void writeReport();
     /// Asks where to write an export. @param isOneFile whether it is a .gguf file @param chosen called with the path
     void chooseExport(const QString& suggestion, bool isOneFile, std::function<void(const QString& path)> chosen);
     /// Asks where to write the mask file that a command needs. @param chosen called with the path

@@ -83,6 +83,14 @@ constexpr ViewKey attentionKeys[]{
     {"Double click", "Show a head's map as a whole"},
 };
 
+constexpr ViewKey galleryKeys[]{
+    {"Arrows, Tab", "Move from figure to figure"},
+    {"Click, Enter", "Measure a grey figure"},
+    {"Double click, Enter", "Open a figure with its options"},
+    {"Right click, Menu key", "Save or copy a figure, its data or its command"},
+    {"Esc", "Cancel the measurement of the figure"},
+};
+
 constexpr ViewKey filterKeys[]{
     {"layer 3-12, head 0", "Heads of these layers and with this number"},
     {"sink_head > 0.5", "Heads with a value above 0.5; also <, <= and >="},
@@ -148,6 +156,7 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     addGroup(tr("In the picture of the neurons"), neuronsKeys);
     addGroup(tr("In the scatter of two metrics"), scatterKeys);
     addGroup(tr("In the attention maps"), attentionKeys);
+    addGroup(tr("In the gallery"), galleryKeys);
     addGroup(tr("In the filter of heads"), filterKeys);
     int rows = 1;
     for (int i = 0; i < sheet->topLevelItemCount(); ++i) {

@@ -1,10 +1,12 @@
 #include "widgets/window/view_tabs.h"
 
+#include "widgets/attention/attention_run.h"
 #include "widgets/attention/attention_view.h"
 #include "widgets/curves/curves_view.h"
 #include "widgets/document/document.h"
 #include "widgets/document/measurements.h"
 #include "widgets/document/selection.h"
+#include "widgets/gallery/gallery_view.h"
 #include "widgets/heads/gradient_view.h"
 #include "widgets/heads/heads_view.h"
 #include "widgets/layers/layers_view.h"
@@ -17,6 +19,17 @@
 
 namespace secateur {
 
+namespace {
+
+/// Items that run a prompt run that of the attention view.
+GallerySetup gallerySetup(const AttentionView& attention) {
+    GallerySetup setup;
+    setup.prompt = [&attention] { return attention.run()->prompt(); };
+    return setup;
+}
+
+} // namespace
+
 ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, HeadFilter* filter, QWidget* parent)
     : QTabWidget(parent)
     , m_document(document)
@@ -27,7 +40,8 @@ ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, He
     , m_attention(add(new AttentionView(document, jobs, selection), tr("Attention")))
     , m_scatter(add(new ScatterView(document, jobs, selection, m_heads->maskActions()), tr("Scatter")))
     , m_gradients(add(new GradientView(document, jobs, selection), tr("Gradients")))
-    , m_curves(add(new CurvesView(document), tr("Curves"))) {
+    , m_curves(add(new CurvesView(document), tr("Curves")))
+    , m_gallery(add(new GalleryView(document, jobs, gallerySetup(*m_attention)), tr("Gallery"))) {
     setDocumentMode(true);
     setAccessibleName(tr("Pictures"));
     m_heads->setFilter(filter);
@@ -70,6 +84,7 @@ void ViewTabs::showTab(const QString& id) {
                      : id == "scatter"   ? static_cast<QWidget*>(m_scatter)
                      : id == "gradients" ? static_cast<QWidget*>(m_gradients)
                      : id == "curves"    ? static_cast<QWidget*>(m_curves)
+                     : id == "gallery"   ? static_cast<QWidget*>(m_gallery)
                      : id == "sheet"     ? static_cast<QWidget*>(m_attention)
                                          : m_heads);
     m_attention->showAllHeads(id == "sheet");
@@ -164,6 +179,7 @@ FigureActions* ViewTabs::figureActions() const {
            : shown == m_scatter   ? m_scatter->figureActions()
            : shown == m_gradients ? m_gradients->figureActions()
            : shown == m_curves    ? m_curves->figureActions()
+           : shown == m_gallery   ? m_gallery->figureActions()
                                   : m_heads->figureActions();
 }
 

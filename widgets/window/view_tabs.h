@@ -14,6 +14,7 @@ class AttentionView;
 class CurvesView;
 class Document;
 class FigureActions;
+class GalleryView;
 class GradientView;
 class HeadFilter;
 class HeadsView;
@@ -32,10 +33,11 @@ public:
 
     HeadsView* heads() const { return m_heads; }
     LayersView* layers() const { return m_layers; }
+    GalleryView* gallery() const { return m_gallery; }
     AttentionView* attention() const { return m_attention; }
 
     /// Shows a tab. @param id "heads", "layers", "attention", "sheet" (attention of all heads), "scatter", "gradients",
-    /// "curves" or "neurons" (which opens the selected layer)
+    /// "curves", "gallery" or "neurons" (which opens the selected layer)
     void showTab(const QString& id);
     /// Shows a measurement in the view for its scope. @param key in the form that parseResultKey() reads
     void showResult(const QString& key);
@@ -83,6 +85,7 @@ private:
     ScatterView* m_scatter;
     GradientView* m_gradients;
     CurvesView* m_curves;
+    GalleryView* m_gallery;
 };
 
 } // namespace secateur

@@ -106,6 +106,7 @@ void WindowCommands::addFileMenu() {
                    [this] { m_parts.views->figureActions()->saveAs(FigureWidth::column); });
     addForDocument(menu, tr("Save figure, &page width…"), tr("Ctrl+Shift+G"),
                    [this] { m_parts.views->figureActions()->saveAs(FigureWidth::page); });
+    addForDocument(menu, tr("&Report…"), tr("Ctrl+R"), [files] { files->writeReport(); });
     addForDocument(menu, tr("&Export…"), tr("Ctrl+Shift+E"), [this] { m_parts.panels->showExport(); });
     menu->addSeparator();
     add(menu, tr("&Quit"), tr("Ctrl+Q"), [this] { m_parts.window->close(); });
