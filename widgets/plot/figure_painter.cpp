@@ -87,11 +87,15 @@ void paintHeatMap(const PlotPlace& place, const Figure& figure) {
     std::vector<QCPAxisRect*> rects{rect};
     if (figure.mask)
         markCutHeads(*rect, figure, theme);
-    if (figure.rowBars)
+    if (figure.rowBars && !isNarrow(place.room.width(), theme))
         rects.push_back(addRowBars(layout, figure, shown, classes, theme).rect());
     PlotColourBar bar(layout, 0, static_cast<int>(rects.size()), theme);
     rects.push_back(bar.rect());
-    const QString label = brokenLabel(colourBarLabel(figure), theme.font, place.room.height() * 3 / 4);
+    const QString label = brokenLabel(colourBarLabel(figure), theme.font, place.room.height() * 3 / 4,
+                                      uprightLines(place.room.width(), theme));
+    const QFontMetrics metrics(theme.font);
+    for (QString& name : classes)
+        name = metrics.elidedText(name, Qt::ElideRight, place.room.width() / 4);
     if (classes.isEmpty())
         bar.setRange(range, label);
     else
@@ -313,7 +317,8 @@ void paintShadedScatter(const PlotPlace& place, const Figure& figure) {
                               i < series.cut.size() && series.cut[i]});
     addPlotPoints(*rect->axis(QCPAxis::atBottom), *rect->axis(QCPAxis::atLeft), std::move(points), place.theme);
     PlotColourBar bar(place.layout, 0, 1, place.theme);
-    bar.setRange(range, brokenLabel(figure.colour.label, place.theme.font, place.room.height() * 3 / 4));
+    bar.setRange(range, brokenLabel(figure.colour.label, place.theme.font, place.room.height() * 3 / 4,
+                                    uprightLines(place.room.width(), place.theme)));
     constexpr double fewLayers = 6; // with fewer layers, value ticks would be fractions of a layer
     if (range.upper() < fewLayers)
         useIndexTicks(*bar.axis(), {});

@@ -73,8 +73,10 @@ void breakLabel(QCPAxis& axis) {
     int longest = 0;
     for (const QString& line : axis.label().split('\n'))
         longest = std::max(longest, metrics.horizontalAdvance(line));
+    const int lines = std::max(2, static_cast<int>(axis.label().count('\n')) + 1);
     if (longest > room && room > 0)
-        axis.setLabel(brokenLabel(QString(axis.label()).replace('\n', ' ').toStdString(), axis.labelFont(), room));
+        axis.setLabel(
+            brokenLabel(QString(axis.label()).replace('\n', ' ').toStdString(), axis.labelFont(), room, lines));
 }
 
 } // namespace

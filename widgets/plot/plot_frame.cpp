@@ -89,6 +89,15 @@ QString brokenLabel(const std::string& text, const QFont& font, int room, int mo
     return lines.join('\n');
 }
 
+bool isNarrow(int width, const PlotTheme& theme) {
+    constexpr double narrowUnits = 300; // 7.9 cm
+    return width < theme.length(narrowUnits);
+}
+
+int uprightLines(int width, const PlotTheme& theme) {
+    return isNarrow(width, theme) ? 2 : 3;
+}
+
 void addText(QCPLayoutGrid& layout, int row, const QString& text, const PlotTheme& theme) {
     auto* element = new QCPTextElement(layout.parentPlot(), text, theme.font);
     element->setTextColor(theme.text);
@@ -132,7 +141,7 @@ QCPAxisRect* addHeatMapAxes(QCPLayoutGrid& layout, const Figure& figure, QSize r
     columns->setTicks(!figure.x.label.empty());
     columns->setTickLabels(!figure.x.label.empty());
     columns->setRange(-0.5, count(figure.cells.columns()) - 0.5);
-    rows->setLabel(brokenLabel(figure.y.label, theme.font, room.height() * 2 / 3));
+    rows->setLabel(brokenLabel(figure.y.label, theme.font, room.height() * 2 / 3, uprightLines(room.width(), theme)));
     rows->setRange(-0.5, count(figure.cells.rows()) - 0.5);
     rows->setRangeReversed(true);
     return rect;
@@ -154,7 +163,7 @@ void setUpValueAxis(QCPAxis& axis, const Figure& figure, bool right, const PlotP
     const int height = place.room.height();
     constexpr double shortLabel = 110; // of a low plot: not broken
     const int room = std::max(height / 2, std::min(height * 7 / 10, place.theme.length(shortLabel)));
-    axis.setLabel(brokenLabel(described.label, place.theme.font, room));
+    axis.setLabel(brokenLabel(described.label, place.theme.font, room, uprightLines(place.room.width(), place.theme)));
     axis.grid()->setVisible(!right);
 }
 

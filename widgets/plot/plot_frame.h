@@ -43,6 +43,11 @@ QCPLayoutGrid* addGrid(QCPLayoutGrid& layout, int row);
 /// does not fit into the lines is elided.
 QString brokenLabel(const std::string& text, const QFont& font, int room, int mostLines = 3);
 
+/// Number of lines of a label beside an upright axis: fewer in a narrow figure. @param width of the figure in pixels
+int uprightLines(int width, const PlotTheme& theme);
+/// Whether a figure has no room for more than its axes and one legend.
+bool isNarrow(int width, const PlotTheme& theme);
+
 /// Adds a text in a row of a layout, which gets no spare room.
 void addText(QCPLayoutGrid& layout, int row, const QString& text, const PlotTheme& theme);
 

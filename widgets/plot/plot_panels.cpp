@@ -196,7 +196,8 @@ void paintPanels(const PlotPlace& place, const Figure& figure) {
         PlotCells(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atLeft), theme).setCells(panel.cells, range);
     }
     PlotColourBar bar(place.layout, 0, 1, theme);
-    bar.setRange(range, brokenLabel(figure.colour.label, theme.font, place.room.height() * 3 / 4));
+    bar.setRange(range, brokenLabel(figure.colour.label, theme.font, place.room.height() * 3 / 4,
+                                    uprightLines(place.room.width(), theme)));
     bar.rect()->setMinimumMargins({0, theme.length(10), 0, theme.length(10)});
     place.layout.setColumnSpacing(theme.length(10));
     place.layout.setColumnStretchFactor(1, stretchNothing);
