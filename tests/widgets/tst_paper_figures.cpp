@@ -403,6 +403,15 @@ private slots:
         QVERIFY2(framed > plain + 1000, qPrintable(QString("%1 %2").arg(framed).arg(plain)));
     }
 
+    void mapsOfManyCellsAreImagesInVectorGraphics() {
+        const auto isImage = [](const Figure& figure) {
+            return figureSvg(figure, FigureWidth::page).contains("<image");
+        };
+        QVERIFY(!isImage(heatMap(200, 200)));
+        QVERIFY(isImage(heatMap(300, 300)));
+        QVERIFY(figureSvg(heatMap(300, 300), FigureWidth::page).size() < 2'000'000);
+    }
+
     void ticksAreWhereTheyShouldBe() {
         Figure figure = sheet();
         const ShownFigure widget(figure);

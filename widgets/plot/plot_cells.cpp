@@ -15,6 +15,7 @@ namespace secateur {
 namespace {
 
 constexpr int fewestPixelsForGroups = 6;
+constexpr std::size_t mostCellsAsShapes = 50'000; ///< files of more shapes would have many megabytes
 
 struct ColouredCell {
     QRect pixels;
@@ -36,9 +37,26 @@ void fillForVector(QCPPainter& painter, const std::vector<ColouredCell>& cells, 
     }
 }
 
+/// Draws the cells as an image with the resolution of the painter.
+void fillAsImage(QCPPainter& painter, const std::vector<ColouredCell>& cells) {
+    QRect bounds;
+    for (const ColouredCell& cell : cells)
+        bounds |= cell.pixels;
+    QImage image(bounds.size(), QImage::Format_ARGB32);
+    image.fill(Qt::transparent);
+    QPainter onImage(&image);
+    for (const ColouredCell& cell : cells)
+        onImage.fillRect(cell.pixels.translated(-bounds.topLeft()), QColor(cell.colour));
+    onImage.end();
+    painter.drawImage(bounds.topLeft(), image);
+}
+
 void fill(QCPPainter& painter, const std::vector<ColouredCell>& cells, double overlap) {
     if (isVector(painter)) {
-        fillForVector(painter, cells, overlap);
+        if (cells.size() > mostCellsAsShapes)
+            fillAsImage(painter, cells);
+        else
+            fillForVector(painter, cells, overlap);
         return;
     }
     painter.setAntialiasing(false);
