@@ -30,12 +30,18 @@ constexpr double mostBytesOfToken = 8;
 /// Expected cost of a generated token, beside one that is read among many: all weights are read for it.
 constexpr double stepCost = 5;
 
+/// About the size of resources/texts/calibration.txt.
+constexpr std::int64_t builtInBytes = 34'000;
+
 /// Names of tasks, as opposed to texts: their prompts are read by --task.
 bool isTaskName(std::string_view name) {
     return name.ends_with(".jsonl") || name == "mmlu";
 }
 
+/// The size of a text; that of the built-in text where a file is missing.
 std::optional<std::int64_t> bytesOf(const RecipeChoice& choice, std::string_view name) {
+    if (fileOf(choice, name).empty())
+        return builtInBytes;
     const auto found = choice.bytes.find(std::string(name));
     return found == choice.bytes.end() ? std::nullopt : std::optional(found->second);
 }

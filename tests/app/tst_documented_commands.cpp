@@ -214,7 +214,8 @@ public:
     /// Removes what the same command wrote before, since exports and training runs replace nothing.
     void clear() const {
         if (m_command.contains(" recover "))
-            QDir(m_scratch.path("adapter")).removeRecursively();
+            for (const char* name : {"adapter", "trained"})
+                QDir(m_scratch.path(name)).removeRecursively();
         for (const char* name :
              {"pruned", "pruned.gguf", "pruned.md", "pruned.mask.json", "smaller", "smaller.gguf", "smaller.md",
               "smaller.mask.json", "eight-masked.gguf", "eight-masked.md", "eight-masked.mask.json"}) {
@@ -297,6 +298,8 @@ private:
         }
         if (m_command.contains("--adapter adapter"))
             run("secateur-cli recover MODEL --data calibration.txt --epochs 1 --out adapter");
+        if (m_command.contains("trained/mask.json"))
+            run("secateur-cli recover MODEL --data calibration.txt --steps 2 --train compensation --out trained");
         if (m_command.contains("--session s.h5"))
             run("secateur-cli evaluate MODEL --mask A.json --text wiki.raw --predict --out s.h5");
         for (const char* name : {"server.h5", "laptop.h5"})

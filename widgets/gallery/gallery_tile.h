@@ -23,9 +23,9 @@ struct TileState {
         measuring ///< one of its steps runs
     };
     Kind kind = Kind::unknown;
-    QString reason;       ///< the sentence of what is missing, or why a measurement failed
-    QString offer;        ///< "Click to measure: about 4 min"; the running command's text while it measures
-    QString details;      ///< for the tooltip: commands, missing files
+    QString reason{};     ///< the sentence of what is missing, or why a measurement failed
+    QString offer{};      ///< "Click to measure: about 4 min"; the running command's text while it measures
+    QString details{};    ///< for the tooltip: commands, missing files
     double fraction = -1; ///< progress; negative = not known
     bool operator==(const TileState&) const = default;
 };

@@ -180,6 +180,7 @@ void GalleryView::updateTiles() {
     for (GalleryTile* tile : std::as_const(m_tiles))
         updateTile(*tile);
     updateSections();
+    schedulePainting(); // which also tells the contents what is on screen
 }
 
 void GalleryView::updateTile(GalleryTile& tile) {

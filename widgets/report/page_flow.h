@@ -16,7 +16,7 @@ struct PageBox {
     double spaceAbove = 0;      ///< left out at the top of a page
     bool staysWithNext = false; ///< whether the next box is on the same page
     /// Draws the box. @param left, top of its upper left corner
-    std::function<void(QCPPainter& painter, double left, double top)> draw;
+    std::function<void(QCPPainter& painter, double left, double top)> draw = {};
     /// A box that is drawn above this one if it begins a page: the header of a table. Null = none.
     std::shared_ptr<const PageBox> header = {};
 };

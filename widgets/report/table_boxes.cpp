@@ -54,9 +54,9 @@ std::vector<ColumnGroup> groupsOf(const FigureTable& table) {
 }
 
 /// A table with the widths of its columns and the heights of its rows, in units of 1/300 inch.
-class TableLayout {
+class ReportTable {
 public:
-    TableLayout(const FigureTable& table, double width)
+    ReportTable(const FigureTable& table, double width)
         : m_table(table)
         , m_groups(groupsOf(table)) {
         for (double points = usualPoints; points >= leastPoints; points -= 0.5) {
@@ -70,22 +70,22 @@ public:
 
     PageBox header() const {
         PageBox box{.height = m_scale * (headerHeight() + m_padding), .staysWithNext = true};
-        box.draw = drawing([](const TableLayout& own, QCPPainter& painter) { own.drawHeader(painter); });
+        box.draw = drawing([](const ReportTable& own, QCPPainter& painter) { own.drawHeader(painter); });
         return box;
     }
 
     PageBox row(std::size_t index) const {
         PageBox box{.height = m_scale * rowHeight(m_table.rows[index])};
-        box.draw = drawing([index](const TableLayout& own, QCPPainter& painter) { own.drawRow(painter, index); });
+        box.draw = drawing([index](const ReportTable& own, QCPPainter& painter) { own.drawRow(painter, index); });
         return box;
     }
 
 private:
-    using Draw = std::function<void(const TableLayout&, QCPPainter&)>;
+    using Draw = std::function<void(const ReportTable&, QCPPainter&)>;
 
     /// Moves the origin to the box and scales the table. The copy of the layout belongs to the box.
     std::function<void(QCPPainter&, double, double)> drawing(Draw draw) const {
-        return [own = std::make_shared<TableLayout>(*this), draw = std::move(draw)](QCPPainter& painter, double left,
+        return [own = std::make_shared<ReportTable>(*this), draw = std::move(draw)](QCPPainter& painter, double left,
                                                                                     double top) {
             const QTransform before = painter.transform();
             painter.translate(left, top);
@@ -240,7 +240,7 @@ private:
 };
 
 /// Header and rows. @param keepsWhole whether all rows are on one page
-std::vector<PageBox> rowsOf(const TableLayout& layout, std::size_t rows, bool keepsWhole) {
+std::vector<PageBox> rowsOf(const ReportTable& layout, std::size_t rows, bool keepsWhole) {
     std::vector<PageBox> boxes{layout.header()};
     const auto header = std::make_shared<const PageBox>(boxes.front());
     for (std::size_t i = 0; i < rows; ++i) {
@@ -255,7 +255,7 @@ std::vector<PageBox> rowsOf(const TableLayout& layout, std::size_t rows, bool ke
 } // namespace
 
 std::vector<PageBox> tableBoxes(const FigureTable& table, double width, double mostHeight) {
-    const TableLayout layout(table, width);
+    const ReportTable layout(table, width);
     std::vector<PageBox> boxes = rowsOf(layout, table.rows.size(), true);
     return heightOf(boxes) <= mostHeight ? boxes : rowsOf(layout, table.rows.size(), false);
 }
