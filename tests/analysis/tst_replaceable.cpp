@@ -57,7 +57,7 @@ private slots:
                                Case{"a.json", figure, FileKind::figureJson},
                                Case{"a.json", R"({"kind": "table", "title": "a", "rows": []})", FileKind::figureJson},
                                Case{"t.md", "<!-- Table, written by Secateur: a, b -->\n\n| a |\n", FileKind::markdown},
-                               Case{"t.tex", "% Table, written by Secateur: a\n% Needs, b\n", FileKind::latex},
+                               Case{"t.tex", "% Table, written by Secateur: a, b\n% Needs booktabs\n", FileKind::latex},
                                Case{"t.html", "<!DOCTYPE html>\n<!-- Table, written by Secateur -->\n", FileKind::html},
                                Case{"a.caption.txt", "Heads, by layer.\n\nDrawn by Secateur: a\n", FileKind::caption},
                                Case{"a.gguf", "GGUF...", FileKind::gguf},

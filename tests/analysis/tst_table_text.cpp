@@ -163,7 +163,7 @@ private slots:
         map.x.label = "head";
         map.y.label = "layers";
         map.colour.label = "score";
-        map.cells = Matrix(1, 2);
+        map.cells = Matrix(1, 2, 0.25);
         map.cells(0, 1) = 0.5;
         map.outlined = {{0, 1}};
         grid.parts = {line, map, line};
