@@ -188,6 +188,10 @@ std::string shownMask(const EvaluatedMask& mask) {
     return mask.name.empty() ? (mask.digest == "dense" ? "dense" : shortDigest(mask.digest)) : mask.name;
 }
 
+std::string shownRun(const Evaluation& run) {
+    return shownName({shownMask(run.mask), run.mask.digest}, run.adapter);
+}
+
 std::string shortDigest(const std::string& digest) {
     constexpr std::size_t digits = 12;
     return digest.substr(digest.find(':') + 1, digits);
