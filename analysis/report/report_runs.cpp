@@ -89,7 +89,7 @@ ReportFigure textTable(const TextRuns& runs) {
         fmt::format("Loss per {} on {}: {}, windows of {} tokens{}. Differences are from the dense model on the same "
                     "windows; ± are "
                     "standard errors.",
-                    isPerWord ? "word" : "token", shownLine(sourceName(runs.text->source)), name(rules.protocol),
+                    isPerWord ? "word" : "token", shownLine(shownSource(runs.text->source)), name(rules.protocol),
                     rules.window, rules.bos ? fmt::format(", BOS {}", name(*rules.bos)) : "");
     return tableBlock(std::move(table), std::move(caption));
 }
@@ -208,7 +208,7 @@ void appendPooled(ReportSection& section, const std::vector<Evaluation>& runs) {
     for (const Evaluation& run : runs)
         if (const auto& pooled = run.pooled)
             table.rows.push_back(
-                {{reportWords(shownRun(run)), conditionsCell(run), reportWords(sourceName(pooled->source)),
+                {{reportWords(shownRun(run)), conditionsCell(run), reportWords(shownSource(pooled->source)),
                   reportNumber(static_cast<double>(pooled->distance.sequences)),
                   reportNumber(pooled->distance.relative.value, pooled->distance.relative.standardError),
                   reportNumber(pooled->distance.cosine.value, pooled->distance.cosine.standardError)}});

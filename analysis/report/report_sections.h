@@ -38,7 +38,7 @@ std::string shownRun(const Evaluation& run);
 /// The first twelve digits of a digest "sha256:...".
 std::string shortDigest(const std::string& digest);
 /// The name of a text: that of its file, or "built-in text".
-std::string sourceName(const std::string& source);
+std::string shownSource(const std::string& source);
 
 /// Paragraphs of warnings, each once.
 class ReportWarnings {
