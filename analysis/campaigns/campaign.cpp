@@ -93,8 +93,9 @@ std::vector<Budget> sortedBudgets(std::vector<Budget> budgets) {
     return budgets;
 }
 
-/// All points of the request, of all parts: by series, repetition, budget and compensation.
-std::vector<WantedPoint> allPoints(const SweepRequest& request) {
+/// All points of the request, of all parts: by series, repetition, budget and compensation. A recovered point follows
+/// the pruned one.
+std::vector<WantedPoint> allPoints(const SweepRequest& request, const std::string& recovery) {
     std::vector<WantedPoint> all;
     for (std::size_t i = 0; i < request.series.size(); ++i) {
         const SweepSeries& series = request.series[i];
@@ -105,6 +106,10 @@ std::vector<WantedPoint> allPoints(const SweepRequest& request) {
                     PointKey key{.budget = budget, .compensation = compensation, .repetition = repetition};
                     if (isRandom)
                         key.seed = request.seed + static_cast<std::uint64_t>(repetition);
+                    all.push_back({i, series.strategy.resultId(), key});
+                    if (recovery.empty())
+                        continue;
+                    key.recovered = recovery;
                     all.push_back({i, series.strategy.resultId(), std::move(key)});
                 }
     }
@@ -119,8 +124,9 @@ std::vector<WantedPoint> allPoints(const SweepRequest& request) {
     return distinct;
 }
 
-std::vector<WantedPoint> pointsOfPart(const SweepRequest& request) {
-    const std::vector<WantedPoint> all = allPoints(request);
+std::vector<WantedPoint> pointsOfPart(const SweepRequest& request, const SweepInputs& inputs) {
+    const bool isRecovered = inputs.recovery && !request.choosesOnly;
+    const std::vector<WantedPoint> all = allPoints(request, isRecovered ? inputs.recovery->name : std::string());
     std::vector<WantedPoint> own;
     for (std::size_t i = 0; i < all.size(); ++i)
         if (i % static_cast<std::size_t>(request.parts) == static_cast<std::size_t>(request.part - 1))
@@ -155,7 +161,7 @@ public:
             if (const CurvePoint* point = choosesAlike(curves) ? pointIn(curves, wanted) : nullptr)
                 if (hasMask(*point))
                     return chosenPart(*point);
-        return std::nullopt;
+        return wanted.key.recovered.empty() ? std::nullopt : ofPruned(wanted);
     }
 
     const Curves* joined() const {
@@ -164,6 +170,18 @@ public:
     }
 
 private:
+    /// A recovered point with the mask of the pruned one, if that is known.
+    std::optional<CurvePoint> ofPruned(WantedPoint wanted) const {
+        const PointKey key = wanted.key;
+        wanted.key.recovered.clear();
+        const std::optional<CurvePoint> pruned = find(wanted);
+        if (!pruned || !hasMask(*pruned))
+            return std::nullopt;
+        CurvePoint point = chosenPart(*pruned);
+        point.key = key;
+        return point;
+    }
+
     bool choosesAlike(const Curves& curves) const { return curves.conditions.choosesLike(m_own.conditions); }
 
     bool hasMask(const CurvePoint& point) const {
@@ -219,6 +237,8 @@ void checkRequest(const Model& model, const SweepRequest& request, const SweepIn
         throw UsageError("a strategy runs at least once", "--repeat");
     Protection::parse(request.protect, model.spec());
     const bool isDecoder = model.spec().family == Family::decoder;
+    if (inputs.recovery && inputs.pooled)
+        throw UsageError("trains on losses, which an encoder without a classification head does not have", "--recover");
     if (inputs.latency && !isDecoder)
         throw UsageError("is for models that generate text; an encoder does not", "--latency");
     if (!request.choosesOnly && !inputs.scored && !inputs.pooled && inputs.tasks.empty())
@@ -260,7 +280,7 @@ SweepPlan planSweep(const Model& model, const SweepRequest& request, const Sweep
         own.curves.clear();
         join(plan.known, own);
     }
-    for (const WantedPoint& wanted : pointsOfPart(request)) {
+    for (const WantedPoint& wanted : pointsOfPart(request, inputs)) {
         const CurvePoint point = points.find(wanted).value_or(CurvePoint{.key = wanted.key});
         ++plan.points;
         const bool isFailed = !point.error.empty();

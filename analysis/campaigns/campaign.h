@@ -12,6 +12,7 @@
 #include "analysis/strategies/strategy.h"
 #include "analysis/text/scored_text.h"
 #include "analysis/text/tokenizer.h"
+#include "analysis/training/training_forecast.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,23 @@ std::vector<std::string> parseCompensations(std::string_view list);
 /// Reads "3/16". @throws UsageError
 void parsePart(std::string_view text, SweepRequest& request);
 
+/// A model that was trained under a mask.
+struct RecoveredModel {
+    std::shared_ptr<const Model> model; ///< with its adapter; it runs under the same mask
+    double seconds = 0;                 ///< of all steps of the training, also of those of earlier sweeps
+    std::vector<std::string> warnings = {};
+};
+
+/// The recovery training of a sweep. Each point gets a second one with the same mask, which is scored after training.
+struct SweepRecovery {
+    std::string name;          ///< as PointKey::recovered: recipe with the options that replace its own
+    TrainingSettings settings; ///< for the cost
+    TrainingSize size;         ///< of the data, for the cost
+    /// Trains under a mask, or continues a training that was stopped; a training that is done is read.
+    /// @param digest of the mask @throws Error; Cancelled
+    std::function<RecoveredModel(const PruningMask& mask, const std::string& digest, const Progress& progress)> train;
+};
+
 /// What strategies are calibrated on, and what masks are scored on. All of it is read before the sweep.
 struct SweepInputs {
     SequenceText calibration;
@@ -75,7 +93,8 @@ struct SweepInputs {
     std::function<std::string(const SequenceText&)> textDigest = {};
     /// Adds inputs of a strategy that depend on files. May be empty.
     std::function<void(const PruneRequest&, PruneInputs&)> extend = {};
-    std::vector<std::string> warnings = {}; ///< kept with the curves
+    std::optional<SweepRecovery> recovery = {}; ///< empty = no point is recovered
+    std::vector<std::string> warnings = {};     ///< kept with the curves
 };
 
 /// Results of earlier sweeps of the model. They are not computed again.
@@ -135,17 +154,20 @@ struct SweepCost {
     double choosingPasses = 0; ///< forward passes over the calibration text
     double scoringPasses = 0;  ///< forward passes over the scored text
     double choosingSeconds = 0;
-    double scoringSeconds = 0; ///< losses, tasks and latency
-    double seconds() const { return choosingSeconds + scoringSeconds; }
+    double scoringSeconds = 0;  ///< losses, tasks and latency
+    int trainings = 0;          ///< number of recovery trainings
+    double trainingTokens = 0;  ///< tokens that each of them trains on
+    double trainingSeconds = 0; ///< of all recovery trainings
+    double seconds() const { return choosingSeconds + scoringSeconds + trainingSeconds; }
 };
 /// Times a layer and the LM head. @throws Error as runSpeed(); Cancelled
 SweepCost costOf(const Model& model, const SweepRequest& request, const SweepInputs& inputs, const SweepPlan& plan,
                  const Progress& progress = {});
 
 /// Runs the plan: first chooses the masks of all points, then scores them, in an order in which consecutive masks have
-/// as many first layers in common as possible. Calls the sink after each point of either stage. An Error at a point is
-/// recorded in the point (CurvePoint::error), and the sweep goes on. The same request gives the same results but for
-/// times, however often it was stopped.
+/// as many first layers in common as possible. Recovered points come last, each after its training. Calls the sink
+/// after each point of either stage. An Error at a point is recorded in the point (CurvePoint::error), and the sweep
+/// goes on. The same request gives the same results but for times, however often it was stopped.
 /// @param cost divides the progress between the two stages
 /// @returns the curves of the request, including known points
 /// @throws Error if the dense model cannot be scored; Cancelled

@@ -91,6 +91,18 @@ double taskSecondsOf(const Model& model, const RunSpeed& speed, const SweepInput
     return seconds;
 }
 
+/// Adds the recovery trainings of points that are not scored yet. Under a mask they take less than in the dense model.
+void addTrainings(SweepCost& cost, const SweepInputs& inputs, const SweepPlan& plan, const RunSpeed& speed,
+                  const ModelSpec& spec) {
+    const SweepRecovery& recovery = *inputs.recovery;
+    const TrainingForecast one = trainingForecast(recovery.settings, recovery.size, speed, spec, PruningMask(spec));
+    cost.trainings = static_cast<int>(std::ranges::count_if(plan.left, [&](const PlannedPoint& point) {
+        return !point.key.recovered.empty() && (inputs.scored ? point.needsText : point.needsTasks);
+    }));
+    cost.trainingTokens = one.tokens;
+    cost.trainingSeconds = cost.trainings * one.seconds;
+}
+
 } // namespace
 
 SweepCost costOf(const Model& model, const SweepRequest& request, const SweepInputs& inputs, const SweepPlan& plan,
@@ -117,6 +129,8 @@ SweepCost costOf(const Model& model, const SweepRequest& request, const SweepInp
     if (!inputs.tasks.empty())
         cost.scoringSeconds +=
             count(&PlannedPoint::needsTasks) * taskSecondsOf(model, speed, inputs, *densePlan, progress);
+    if (inputs.recovery)
+        addTrainings(cost, inputs, plan, speed, spec);
     if (inputs.latency)
         cost.scoringSeconds +=
             count(&PlannedPoint::needsLatency) *

@@ -76,8 +76,9 @@ Curves runSweep(const Model& model, const SweepRequest& request, const SweepInpu
     const double share = cost.seconds() > 0 ? cost.choosingSeconds / cost.seconds() : 0.5;
     const bool chooses = std::ranges::any_of(plan.left, [](const PlannedPoint& point) { return !point.isChosen; });
     const double choosing = chooses ? std::clamp(share, 0.01, 0.99) : 0;
+    const double later = cost.scoringSeconds + cost.trainingSeconds;
     chooseMasks(state, progress.part(0, choosing));
-    scoreMasks(state, progress.part(choosing, 1));
+    scoreMasks(state, later > 0 ? cost.trainingSeconds / later : 0.5, progress.part(choosing, 1));
     return state.curves();
 }
 

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -213,6 +214,7 @@ private:
         if (result.metric)
             m_state.addWarnings(result.metric->warnings);
         const double seconds = secondsSoFar() - m_elsewhere;
+        m_fitted.clear();
         for (const PlannedPoint* point : points)
             try {
                 store(*point, result, reached, seconds, progress);
@@ -221,8 +223,23 @@ private:
             }
     }
 
-    /// The result's mask with the compensation of a point.
-    FittedMask compensated(const PointKey& key, const PruneResult& result, const Progress& progress) const {
+    /// A mask with its compensation, and the seconds of the fit.
+    struct TimedFit {
+        FittedMask fitted;
+        double seconds = 0;
+    };
+
+    /// The result's mask with the compensation of a point. Pruned and recovered points share it.
+    const TimedFit& compensated(const PointKey& key, const PruneResult& result, const Progress& progress) {
+        const auto known = m_fitted.find(key.compensation);
+        if (known != m_fitted.end())
+            return known->second;
+        const double before = secondsSoFar();
+        FittedMask made = fit(key, result, progress);
+        return m_fitted.emplace(key.compensation, TimedFit{std::move(made), secondsSoFar() - before}).first->second;
+    }
+
+    FittedMask fit(const PointKey& key, const PruneResult& result, const Progress& progress) const {
         const CompensationMode mode = compensationModeOf(key.compensation);
         const SweepInputs& inputs = m_state.inputs;
         const FitText text{inputs.calibration.set.sequences, inputs.batchTokens, inputs.type};
@@ -233,8 +250,7 @@ private:
     void store(const PlannedPoint& planned, const PruneResult& result, const std::optional<Budget>& reached,
                double seconds, const Progress& progress) {
         const PointKey& key = planned.key;
-        const double before = secondsSoFar();
-        const FittedMask fitted = compensated(key, result, progress);
+        const auto& [fitted, fitSeconds] = compensated(key, result, progress);
         const ModelCard& card = m_state.model.card();
         MaskRecord record{fitted.mask,
                           card.name,
@@ -252,7 +268,7 @@ private:
         point.parameters = price.parameters.left;
         point.kvBytesPerToken = price.kvBytesPerToken.left;
         point.operationsPerToken = price.operationsPerToken.left;
-        point.choosingSeconds = seconds + secondsSoFar() - before;
+        point.choosingSeconds = seconds + fitSeconds;
         const std::string& strategy = m_state.strategyOf(planned);
         SweepNews news;
         if (m_state.remember(point.mask, record.mask))
@@ -285,7 +301,8 @@ private:
     std::optional<PruneContext> m_context;
     std::unique_ptr<PrunePath> m_path;
     std::chrono::steady_clock::time_point m_begin = std::chrono::steady_clock::now();
-    double m_elsewhere = 0; ///< seconds that are not this strategy's
+    double m_elsewhere = 0;                   ///< seconds that are not this strategy's
+    std::map<std::string, TimedFit> m_fitted; ///< of the budget that was spent last, by compensation
 };
 
 } // namespace

@@ -29,7 +29,7 @@ void completeFrom(CurvePoint& point, const CurvePoint& earlier) {
     for (double CurvePoint::*number :
          {&CurvePoint::lossNats, &CurvePoint::deltaNats, &CurvePoint::deltaStandardError, &CurvePoint::perplexity,
           &CurvePoint::pooledDistance, &CurvePoint::pooledStandardError, &CurvePoint::tokensPerSecond,
-          &CurvePoint::choosingSeconds, &CurvePoint::scoringSeconds})
+          &CurvePoint::choosingSeconds, &CurvePoint::scoringSeconds, &CurvePoint::trainingSeconds})
         keepMeasured(point.*number, earlier.*number);
     if (point.parameters == 0) { // the price of the mask is not known
         point.removed = earlier.removed;

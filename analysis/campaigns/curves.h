@@ -23,8 +23,8 @@ struct PointMetric {
     std::string task; ///< TaskEvaluation::name
     std::string id;   ///< TaskMetric::id
     double value = 0;
-    double standardError = 0;               ///< NaN for a single question
-    double delta = notMeasured;             ///< value minus that of the dense model; NaN at the dense point
+    double standardError = 0;                ///< NaN for a single question
+    double delta = notMeasured;              ///< value minus that of the dense model; NaN at the dense point
     double deltaStandardError = notMeasured; ///< of the paired differences
 };
 
@@ -44,9 +44,9 @@ struct RemovedUnits {
 /// What identifies a point of a curve.
 struct PointKey {
     Budget budget = {};
-    std::string compensation = "own"; ///< name of a CompensationMode
-    std::string recovered = {};       ///< recipe of a recovery training; empty = none
-    int repetition = 0;               ///< from 0
+    std::string compensation = "own";       ///< name of a CompensationMode
+    std::string recovered = {};             ///< name of a recovery training (SweepRecovery::name); empty = none
+    int repetition = 0;                     ///< from 0
     std::optional<std::uint64_t> seed = {}; ///< only for strategies whose mask depends on it
 
     bool operator==(const PointKey&) const = default;
@@ -62,21 +62,22 @@ struct CurvePoint {
     std::optional<Budget> reached = {};
     std::string mask = {}; ///< digest: "dense", "sha256:...", or empty = not chosen yet
     RemovedUnits removed = {};
-    std::int64_t parameters = 0;        ///< number of parameters that the mask keeps
-    double kvBytesPerToken = 0;         ///< bytes of the KV cache per token, in 16 bits
-    double operationsPerToken = 0;      ///< multiplications and additions, at CurveConditions::positions
-    double lossNats = notMeasured;      ///< per token (wordPpl: per word) of the scored text
-    double deltaNats = notMeasured;     ///< lossNats minus that of the dense model
+    std::int64_t parameters = 0;             ///< number of parameters that the mask keeps
+    double kvBytesPerToken = 0;              ///< bytes of the KV cache per token, in 16 bits
+    double operationsPerToken = 0;           ///< multiplications and additions, at CurveConditions::positions
+    double lossNats = notMeasured;           ///< per token (wordPpl: per word) of the scored text
+    double deltaNats = notMeasured;          ///< lossNats minus that of the dense model
     double deltaStandardError = notMeasured; ///< of the paired differences, over windows (wordPpl: pages)
-    double perplexity = notMeasured;    ///< exp(lossNats)
-    double pooledDistance = notMeasured; ///< PooledDistance::relative; encoders without a head
+    double perplexity = notMeasured;         ///< exp(lossNats)
+    double pooledDistance = notMeasured;     ///< PooledDistance::relative; encoders without a head
     double pooledStandardError = notMeasured;
     std::vector<PointMetric> tasks = {};
     double tokensPerSecond = notMeasured; ///< new tokens per second of generation, median run
     /// Seconds until the mask was chosen. They include measured metrics and smaller budgets on the way.
     double choosingSeconds = notMeasured;
-    double scoringSeconds = notMeasured; ///< seconds of losses and tasks; 0 if another point has the same mask
-    std::string error = {};              ///< sentence about the failure of this point; empty = none
+    double scoringSeconds = notMeasured;  ///< seconds of losses and tasks; 0 if another point has the same mask
+    double trainingSeconds = notMeasured; ///< seconds of the recovery training; only of recovered points
+    std::string error = {};               ///< sentence about the failure of this point; empty = none
 
     bool isChosen() const { return !mask.empty(); }
     /// The value of a task's metric; null if it was not measured.
@@ -107,9 +108,9 @@ struct CurveConditions {
     ScoredSource scored;
     std::string dtype;
     std::string device;
-    std::string protect = "none";      ///< text for Protection::parse()
-    std::string baseDigest = "dense";  ///< digest of the mask that strategies extend
-    int positions = 1024;              ///< length of the sequence for which operations are counted
+    std::string protect = "none";       ///< text for Protection::parse()
+    std::string baseDigest = "dense";   ///< digest of the mask that strategies extend
+    int positions = 1024;               ///< length of the sequence for which operations are counted
     bool scoresCalibrationText = false; ///< whether both texts were named and are equal
 
     /// Whether masks that were chosen under these conditions would be chosen under the others too.
@@ -121,9 +122,9 @@ struct CurveConditions {
 /// A task of a set of curves.
 struct CurveTask {
     std::string name;
-    std::string source; ///< path of the task file
-    std::string format; ///< id in taskFormats()
-    std::string digest; ///< digest of the questions and the rules
+    std::string source;         ///< path of the task file
+    std::string format;         ///< id in taskFormats()
+    std::string digest;         ///< digest of the questions and the rules
     std::int64_t questions = 0; ///< number of questions that were asked
 
     bool operator==(const CurveTask&) const = default;
@@ -142,7 +143,7 @@ struct Curves {
     CurveConditions conditions = {};
     std::vector<CurveTask> tasks = {};
     std::optional<CurveLatency> latency = {};
-    CurvePoint dense = {}; ///< the dense model, with a budget of 0
+    CurvePoint dense = {};          ///< the dense model, with a budget of 0
     std::vector<Curve> curves = {}; ///< sorted by Curve::strategy
     std::vector<std::string> warnings = {};
 

@@ -67,9 +67,9 @@ std::string pointRow(const std::string& strategy, const CurvePoint& point, const
         cells.push_back(point.isChosen() ? std::to_string(count) : "");
     for (const double amount : {point.kvBytesPerToken, point.operationsPerToken})
         cells.push_back(point.isChosen() ? exactly(amount) : "");
-    for (const double value :
-         {point.lossNats, point.deltaNats, point.deltaStandardError, point.perplexity, point.pooledDistance,
-          point.pooledStandardError, point.tokensPerSecond, point.choosingSeconds, point.scoringSeconds})
+    for (const double value : {point.lossNats, point.deltaNats, point.deltaStandardError, point.perplexity,
+                               point.pooledDistance, point.pooledStandardError, point.tokensPerSecond,
+                               point.choosingSeconds, point.scoringSeconds, point.trainingSeconds})
         cells.push_back(numberCell(value));
     for (const auto& [task, id] : metrics) {
         const PointMetric* metric = point.metric(task, id);
@@ -111,7 +111,8 @@ std::string curvesCsv(const Curves& curves) {
                                     "pooled_standard_error",
                                     "tokens_per_second",
                                     "choosing_seconds",
-                                    "scoring_seconds"};
+                                    "scoring_seconds",
+                                    "training_seconds"};
     for (const auto& [task, id] : metrics)
         for (const char* suffix : {"", ".standard_error", ".delta", ".delta_standard_error"})
             titles.push_back(fmt::format("{}.{}{}", task, id, suffix));

@@ -17,6 +17,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,9 +41,10 @@ struct Lacks {
     bool any() const { return text || tasks || latency; }
 };
 
-/// A mask, and the points that have it.
+/// A mask, and the points that have it. Recovered points are apart from pruned ones.
 struct ScoredMask {
     std::string digest;
+    std::string recovered; ///< PointKey::recovered
     PruningMask mask;
     Lacks lacks = {};
     std::vector<SweepState::NamedPoint> points = {};
@@ -72,7 +74,7 @@ public:
         }
         dense.scoringSeconds = std::isnan(dense.scoringSeconds) ? secondsAfter(begin) : dense.scoringSeconds;
         if (needed.latency && std::isnan(dense.tokensPerSecond))
-            dense.tokensPerSecond = tokensPerSecond(*m_densePlan, progress.part(1, 1).named("dense model"));
+            dense.tokensPerSecond = tokensPerSecond(m_model, *m_densePlan, progress.part(1, 1).named("dense model"));
         m_state.setDense(std::move(dense));
         m_state.store({});
     }
@@ -82,9 +84,16 @@ public:
         std::string error;
         CurvePoint found;
         m_timingSeconds = 0; // of the dense model or the mask before
-        const auto begin = ScoringClock::now();
+        auto begin = ScoringClock::now();
         try {
-            measure(work, found, progress);
+            if (work.recovered.empty()) {
+                measure(work, m_model, found, progress);
+            } else {
+                const RecoveredModel recovered = trained(work, progress.part(0, trainingShare));
+                found.trainingSeconds = recovered.seconds;
+                begin = ScoringClock::now();
+                measure(work, *recovered.model, found, progress.part(trainingShare, 1));
+            }
         } catch (const Error& failure) {
             error = failure.what();
         }
@@ -101,24 +110,46 @@ public:
     }
 
 private:
+    /// Share of the progress of a recovered point until its model is trained. Most trainings are far longer than a
+    /// score.
+    static constexpr double trainingShare = 0.9;
+
+    RecoveredModel trained(const ScoredMask& work, const Progress& progress) {
+        if (!m_state.inputs.recovery)
+            throw Error("There is no training for this point", work.recovered);
+        RecoveredModel recovered = m_state.inputs.recovery->train(work.mask, work.digest, progress);
+        m_state.addWarnings(recovered.warnings);
+        return recovered;
+    }
+
     /// The evaluation that an earlier run or this one stores for the dense model.
     Evaluation denseEvaluation() const {
         return {{}, std::string(name(m_densePlan->type())), m_model.kernels().device(), {}, 0, 0, {}, {}, utcNow()};
     }
 
     bool isDense(const Evaluation& evaluation) const {
-        return evaluation.mask.digest == "dense" && evaluation.dtype == name(m_densePlan->type()) &&
-               evaluation.device == m_model.kernels().device();
+        return evaluation.isOf("dense") &&
+               evaluation.dtype == name(m_densePlan->type()) && evaluation.device == m_model.kernels().device();
+    }
+
+    std::unique_ptr<TextEvaluator> newEvaluator(const Model& model, const Progress& progress) const {
+        return std::make_unique<TextEvaluator>(model, m_state.inputs.scored->scored,
+                                               EvaluatorOptions{m_densePlan->type(), m_state.inputs.streamBytes,
+                                                                m_state.inputs.batchTokens,
+                                                                std::numeric_limits<double>::infinity(), true},
+                                               progress.part(0, 0));
     }
 
     TextEvaluator& evaluator(const Progress& progress) {
         if (!m_evaluator)
-            m_evaluator = std::make_unique<TextEvaluator>(
-                m_model, m_state.inputs.scored->scored,
-                EvaluatorOptions{m_state.inputs.type, m_state.inputs.streamBytes, m_state.inputs.batchTokens,
-                                 std::numeric_limits<double>::infinity(), true},
-                progress.part(0, 0));
+            m_evaluator = newEvaluator(m_model, progress);
         return *m_evaluator;
+    }
+
+    /// The loss of the scored text. A recovered model has an evaluator of its own.
+    MaskEvaluation textUnder(const PruningMask& mask, const Model& model, const Progress& progress) {
+        return &model == &m_model ? evaluator(progress).evaluate(mask, {}, progress)
+                                  : newEvaluator(model, progress)->evaluate(mask, {}, progress);
     }
 
     const Perplexity& denseText(const Progress& progress) {
@@ -156,11 +187,12 @@ private:
         return m_denseTasks.emplace(index, std::move(run)).first->second;
     }
 
-    void measure(const ScoredMask& work, CurvePoint& found, const Progress& progress) {
+    /// @param model the model of the sweep, or a recovered one
+    void measure(const ScoredMask& work, const Model& model, CurvePoint& found, const Progress& progress) {
         const auto parts = static_cast<double>(m_state.inputs.tasks.size() + 1);
         if (work.lacks.text && m_state.inputs.scored) {
             const Progress part = progress.part(0, 1 / parts);
-            const MaskEvaluation run = evaluator(part).evaluate(work.mask, {}, part);
+            const MaskEvaluation run = textUnder(work.mask, model, part);
             setLoss(found, run.run);
             const LossDifference difference = pairedDifference(run.run, denseText(part));
             found.deltaNats = difference.nats;
@@ -168,7 +200,7 @@ private:
         }
         if (!work.lacks.tasks && !work.lacks.latency && !m_state.inputs.pooled)
             return;
-        const auto plan = m_model.runner().plan(work.mask, m_densePlan->type());
+        const auto plan = model.runner().plan(work.mask, m_densePlan->type());
         if (work.lacks.text && m_state.inputs.pooled) {
             const PooledDistance distance = pooledDistance(m_model, *plan, *m_densePlan, m_state.inputs.pooled->set,
                                                            m_state.inputs.batchTokens, progress.part(0, 1 / parts));
@@ -179,11 +211,11 @@ private:
             const AskedTask& asked = m_state.inputs.tasks[i];
             const auto done = static_cast<double>(i + 1);
             const Progress part = progress.part(done / parts, (done + 1) / parts);
-            const TaskRun run = askTask(m_model, *plan, *m_state.inputs.tokenizer, asked, part);
+            const TaskRun run = askTask(model, *plan, *m_state.inputs.tokenizer, asked, part);
             setTask(found, asked.task.name, run, &denseTask(i, part));
         }
         if (work.lacks.latency)
-            found.tokensPerSecond = tokensPerSecond(*plan, progress.part(1, 1));
+            found.tokensPerSecond = tokensPerSecond(model, *plan, progress.part(1, 1));
     }
 
     static void setLoss(CurvePoint& point, const Perplexity& run) {
@@ -206,9 +238,9 @@ private:
         }
     }
 
-    double tokensPerSecond(const Plan& plan, const Progress& progress) {
+    double tokensPerSecond(const Model& model, const Plan& plan, const Progress& progress) {
         const auto begin = ScoringClock::now();
-        const Latency latency = generationLatency(m_model, {plan}, *m_state.inputs.latency, progress);
+        const Latency latency = generationLatency(model, {plan}, *m_state.inputs.latency, progress);
         m_timingSeconds += secondsAfter(begin);
         return latency.tokensPerSecond(latency.run);
     }
@@ -216,7 +248,8 @@ private:
     static void copyMeasured(CurvePoint& point, const CurvePoint& found) {
         for (double CurvePoint::*number :
              {&CurvePoint::lossNats, &CurvePoint::deltaNats, &CurvePoint::deltaStandardError, &CurvePoint::perplexity,
-              &CurvePoint::pooledDistance, &CurvePoint::pooledStandardError, &CurvePoint::tokensPerSecond})
+              &CurvePoint::pooledDistance, &CurvePoint::pooledStandardError, &CurvePoint::tokensPerSecond,
+              &CurvePoint::trainingSeconds})
             if (!std::isnan(found.*number))
                 point.*number = found.*number;
         for (const PointMetric& metric : found.tasks) {
@@ -242,7 +275,7 @@ void addNeeds(Lacks& lacks, const PlannedPoint& planned) {
     lacks.latency = lacks.latency || planned.needsLatency;
 }
 
-/// The masks to score, each once, in the order in which they share most.
+/// The masks to score, each once, in the order in which they share most; those of recovered points last.
 std::vector<ScoredMask> masksToScore(const SweepState& state) {
     std::vector<ScoredMask> masks;
     for (const PlannedPoint& planned : state.plan.left) {
@@ -251,9 +284,11 @@ std::vector<ScoredMask> masksToScore(const SweepState& state) {
         const bool isRetried = planned.isChosen && !point.error.empty();
         if (!mask || (!point.error.empty() && !isRetried))
             continue;
-        auto same = std::ranges::find(masks, point.mask, &ScoredMask::digest);
+        auto same = std::ranges::find_if(masks, [&](const ScoredMask& other) {
+            return other.digest == point.mask && other.recovered == point.key.recovered;
+        });
         if (same == masks.end())
-            same = masks.insert(masks.end(), {point.mask, *mask});
+            same = masks.insert(masks.end(), {point.mask, point.key.recovered, *mask});
         addNeeds(same->lacks, planned);
         same->points.emplace_back(state.strategyOf(planned), std::move(point));
     }
@@ -263,11 +298,12 @@ std::vector<ScoredMask> masksToScore(const SweepState& state) {
     std::vector<ScoredMask> ordered;
     for (const std::size_t index : sharingOrder(only))
         ordered.push_back(std::move(masks[index]));
+    std::ranges::stable_partition(ordered, [](const ScoredMask& one) { return one.recovered.empty(); });
     return ordered;
 }
 
 /// The share of a pass that each mask needs, after the mask before it has run.
-std::vector<double> sharesOf(const SweepState& state, const std::vector<ScoredMask>& masks) {
+std::vector<double> sharesOf(const SweepState& state, std::span<const ScoredMask> masks) {
     std::vector<double> shares;
     PruningMask before(state.model.spec());
     for (const ScoredMask& one : masks) {
@@ -281,7 +317,7 @@ std::vector<double> sharesOf(const SweepState& state, const std::vector<ScoredMa
 
 } // namespace
 
-void scoreMasks(SweepState& state, const Progress& progress) {
+void scoreMasks(SweepState& state, double recoveryShare, const Progress& progress) {
     std::vector<ScoredMask> masks = masksToScore(state);
     Lacks needed;
     for (const ScoredMask& one : masks)
@@ -290,18 +326,30 @@ void scoreMasks(SweepState& state, const Progress& progress) {
         needed = {true, true, state.inputs.latency.has_value()};
     if (!needed.any())
         return;
-    const std::vector<double> shares = sharesOf(state, masks);
+    const auto firstRecovered =
+        std::ranges::find_if(masks, [](const ScoredMask& one) { return !one.recovered.empty(); });
+    const auto pruned = static_cast<std::size_t>(firstRecovered - masks.begin());
+    const auto recovered = masks.size() - pruned;
+    const double split = recovered > 0 ? 1 - recoveryShare : 1;
+    const std::vector<double> shares = sharesOf(state, {masks.begin(), firstRecovered});
     double all = 1; // the dense model
     for (const double share : shares)
         all += share;
     MaskScorer scorer(state);
-    scorer.prepare(needed, progress.part(0, 1 / all));
+    scorer.prepare(needed, progress.part(0, split / all));
     double done = 1;
     for (std::size_t i = 0; i < masks.size(); ++i) {
-        const Progress part = progress.part(done / all, (done + shares[i]) / all);
-        done += shares[i];
         progress.check();
-        scorer.score(masks[i], part.named(fmt::format("mask {} of {}", i + 1, masks.size())));
+        if (i < pruned) {
+            const Progress part = progress.part(split * done / all, split * (done + shares[i]) / all);
+            done += shares[i];
+            scorer.score(masks[i], part.named(fmt::format("mask {} of {}", i + 1, pruned)));
+        } else {
+            const double each = (1 - split) / static_cast<double>(recovered);
+            const auto number = static_cast<double>(i - pruned);
+            const Progress part = progress.part(split + each * number, split + each * (number + 1));
+            scorer.score(masks[i], part.named(fmt::format("recovery {} of {}", i - pruned + 1, recovered)));
+        }
     }
 }
 

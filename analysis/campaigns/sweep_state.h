@@ -54,8 +54,9 @@ private:
 /// Chooses the masks of all points of the plan that have none. Points that fail get an error.
 void chooseMasks(SweepState& state, const Progress& progress);
 
-/// Scores the masks of all points of the plan. Points that fail get an error.
+/// Scores the masks of all points of the plan, then trains and scores those of recovered points. Points that fail get
+/// an error. @param recoveryShare expected share of the second part in the duration
 /// @throws Error if the dense model cannot be scored; Cancelled
-void scoreMasks(SweepState& state, const Progress& progress);
+void scoreMasks(SweepState& state, double recoveryShare, const Progress& progress);
 
 } // namespace secateur

@@ -30,14 +30,22 @@ bool givesPooledOutput(const Model& model) {
     return model.spec().family == Family::encoder && !model.has(-1, WeightName::classifier);
 }
 
+std::string shownName(const EvaluatedMask& mask, const EvaluatedAdapter& adapter) {
+    std::string name = mask.name.empty() ? "dense" : mask.name;
+    if (adapter.isPresent())
+        name += " + " + (adapter.name.empty() ? "adapter" : adapter.name);
+    return name;
+}
+
 PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& reference, const SequenceSet& set,
-                              std::int64_t batchTokens, const Progress& progress) {
+                              std::int64_t batchTokens, const Progress& progress, const Model* referenceModel) {
     if (!givesPooledOutput(model))
         throw Error("is not an encoder without a head: it has no pooled output to compare", model.card().path);
     if (set.sequences.empty())
         throw Error("There are no sequences to compare pooled outputs on");
     const PaddedBatches all = paddedBatches(set.sequences, batchTokens);
-    const at::Tensor before = pooledOutputs(model, reference, all, progress.part(0, 0.5));
+    const at::Tensor before =
+        pooledOutputs(referenceModel ? *referenceModel : model, reference, all, progress.part(0, 0.5));
     const at::Tensor after = pooledOutputs(model, run, all, progress.part(0.5, 1));
     const at::Tensor lengths = before.norm(2, 1);
     const at::Tensor otherLengths = after.norm(2, 1);

@@ -43,10 +43,11 @@ bool givesPooledOutput(const Model& model);
 
 /// Runs all sequences under both plans, and computes the distances in float64.
 /// @param run, reference plans of model.runner() @param batchTokens maximum number of tokens of a batch, including
-/// padding
+/// padding @param referenceModel the model of the reference's plan, if it is another one: without an adapter
 /// @throws Error for models without pooled output, an empty set, and outputs that are zero or not finite; Cancelled
 PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& reference, const SequenceSet& set,
-                              std::int64_t batchTokens = 4096, const Progress& progress = {});
+                              std::int64_t batchTokens = 4096, const Progress& progress = {},
+                              const Model* referenceModel = nullptr);
 
 /// The user's choice of a prompt to continue.
 struct PromptRequest {
@@ -82,7 +83,15 @@ struct EvaluatedMask {
     std::string digest = "dense"; ///< digest of the mask (resources/manual/formats.md, Digests and fingerprint)
 };
 
-/// A reference run of the same model on the same windows, and the difference from it.
+/// The adapter that changed the model's weights in an evaluation (Adapter).
+struct EvaluatedAdapter {
+    std::string name;   ///< name for display
+    std::string digest; ///< digest of the adapter (resources/manual/formats.md); empty = no adapter
+
+    bool isPresent() const { return !digest.empty(); }
+};
+
+/// A reference run of the model without an adapter on the same windows, and the difference from it.
 struct ReferenceText {
     EvaluatedMask mask;
     Perplexity perplexity;
@@ -109,7 +118,7 @@ struct PooledEvaluation {
     std::int64_t mostTokens = 0; ///< maximum number of tokens that was chosen; 0 = not known
 };
 
-/// A reference run of the same model on the same questions, and the differences from it.
+/// A reference run of the model without an adapter on the same questions, and the differences from it.
 struct ReferenceTask {
     EvaluatedMask mask;
     TaskRun run;
@@ -147,6 +156,13 @@ struct Evaluation {
     EvaluatedMask timedAgainst = {}; ///< mask of the reference in `latency` and `prefills`
     std::vector<PromptContinuation> continuations = {};
     std::optional<Prediction> predicted = {}; ///< change of the loss that was predicted before the run; not saved
+    EvaluatedAdapter adapter = {};            ///< of all runs; references have none
+
+    /// Whether the runs are those of a mask without an adapter.
+    bool isOf(std::string_view maskDigest) const { return mask.digest == maskDigest && !adapter.isPresent(); }
 };
+
+/// The name of what was evaluated: "dense", "M.json", "M.json + adapter".
+std::string shownName(const EvaluatedMask& mask, const EvaluatedAdapter& adapter = {});
 
 } // namespace secateur

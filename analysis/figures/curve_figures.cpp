@@ -227,8 +227,9 @@ private:
         std::ranges::stable_sort(spots, {}, [](const Spot& spot) { return std::pair(spot.order, spot.x); });
         if (std::ranges::none_of(spots, [](const Spot& spot) { return std::isfinite(spot.y); }))
             return; // nothing of it was scored
-        FigureSeries& series = newSeries(curveLabel(own, own.points[line.front()].key), SeriesStyle::line);
-        series.colour = curve;
+        const PointKey& key = own.points[line.front()].key;
+        FigureSeries& series = newSeries(curveLabel(own, key), SeriesStyle::line);
+        series.colour = key.recovered.empty() ? curve : m_curves.curves.size() + curve;
         for (const Spot& spot : spots)
             place(series, spot);
     }
@@ -247,11 +248,13 @@ private:
             Spot spot = spotOf(other.point);
             if (!std::isfinite(spot.x) || !std::isfinite(spot.y))
                 continue;
-            spot.name = m_session.evaluations[other.evaluation].mask.name;
+            const Evaluation& evaluation = m_session.evaluations[other.evaluation];
+            spot.name = shownName(evaluation.mask, evaluation.adapter);
             spot.place = m_made.places.size();
             m_made.places.push_back({0, {}, other.evaluation});
             m_hasErrors |= spot.error > 0;
-            place(other.point.mask == m_look.current ? m_current : others, spot);
+            const bool isCurrent = other.point.mask == m_look.current && !evaluation.adapter.isPresent();
+            place(isCurrent ? m_current : others, spot);
         }
         for (FigureSeries* series : {&others, &m_current})
             if (!series->values.empty())

@@ -68,7 +68,7 @@ std::string curveLabel(const Curve& curve, const PointKey& key) {
         label += ", not compensated";
     else if (key.compensation != "own")
         label += ", " + key.compensation;
-    return key.recovered.empty() ? label : label + ", recovered by " + key.recovered;
+    return key.recovered.empty() ? label : label + " + " + key.recovered;
 }
 
 std::vector<std::vector<std::size_t>> curveLines(const Curve& curve) {

@@ -93,9 +93,13 @@ std::vector<OtherPoint> otherPoints(const Session& session, const Curves& curves
     for (std::size_t i = 0; i < session.evaluations.size(); ++i) {
         const Evaluation& stored = session.evaluations[i];
         const SessionMask* mask = session.mask(stored.mask.digest);
-        if (!mask || known.contains(mask->digest) || stored.dtype != curves.conditions.dtype)
+        const bool isKnown = mask && known.contains(mask->digest) && !stored.adapter.isPresent();
+        if (!mask || isKnown || stored.dtype != curves.conditions.dtype)
             continue;
-        const auto same = std::ranges::find(others, mask->digest, [](const OtherPoint& o) { return o.point.mask; });
+        const auto same = std::ranges::find_if(others, [&](const OtherPoint& other) {
+            return other.point.mask == mask->digest &&
+                   session.evaluations[other.evaluation].adapter.digest == stored.adapter.digest;
+        });
         OtherPoint other = same == others.end() ? OtherPoint{i, pricedPoint(*mask, prices)} : *same;
         if (!addEvaluation(other.point, compared(session, stored), curves))
             continue;

@@ -9,10 +9,10 @@
 
 namespace secateur {
 
-/// A mask of a session that no strategy of the curves chose, measured as their points were.
+/// A mask of a session that no strategy of the curves chose, or a mask with an adapter, measured as their points were.
 struct OtherPoint {
     std::size_t evaluation = 0; ///< index in Session::evaluations, of the latest one
-    CurvePoint point;           ///< with the numbers of all evaluations of this mask that fit the curves
+    CurvePoint point;           ///< with the numbers of all evaluations of this mask and adapter that fit the curves
 };
 
 /// The masks of a session that were evaluated under the conditions of the curves and are none of their points. Losses

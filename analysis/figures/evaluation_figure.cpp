@@ -40,14 +40,14 @@ void addPoint(FigureSeries& series, std::size_t place, double parameters, const 
                             : hasDense ? text.reference->difference.standardError
                                        : 0);
     series.places.push_back(place);
-    series.names.push_back(evaluation.mask.name.empty() ? "dense" : evaluation.mask.name);
+    series.names.push_back(shownName(evaluation.mask, evaluation.adapter));
 }
 
 /// Whether a run belongs to the plot of another one, but scored other windows of that text, or stopped before its end.
 bool isOnOtherWindows(const Evaluation& stored, const Evaluation& latest, bool isSameText) {
     const bool isOfText = stored.text->source == latest.text->source &&
                           stored.text->perplexity.rules.protocol == latest.text->perplexity.rules.protocol;
-    const bool isExact = stored.text->isComplete() || stored.mask.digest == "dense"; // whose difference is 0
+    const bool isExact = stored.text->isComplete() || stored.isOf("dense"); // whose difference is 0
     return isOfText && !(isSameText && isExact);
 }
 
@@ -77,6 +77,7 @@ struct EvaluationPoints {
     FigureSeries dense{"dense", {}, {}};
     FigureSeries masks{"masks", {}, {}};
     FigureSeries now{"this mask", {}, {}};
+    FigureSeries adapted{"with an adapter", {}, {}};
     FigureSeries others{"other windows", {}, {}};
     std::vector<std::string> otherWindows; ///< of `others`, each once
 };
@@ -101,13 +102,14 @@ EvaluationPoints pointsOf(const Session& session, const PriceList& prices, const
             stored.text ? parametersLeft(session, prices, stored) : std::optional<double>();
         if (!parameters)
             continue;
-        const bool isDense = stored.mask.digest == "dense";
-        const bool isSameText = sameText(session, latest, stored.mask.digest) == &stored;
+        const bool isDense = stored.isOf("dense");
+        const bool isSameText = sameText(session, latest, stored.mask.digest, stored.adapter.digest) == &stored;
         const Evaluation evaluation = isDense ? stored : compared(session, stored);
         if (isOnOtherWindows(stored, latest, isSameText))
             addOther(points, place, *parameters, evaluation, isAbsolute);
         else if (isSameText)
             addPoint(isDense                         ? points.dense
+                     : stored.adapter.isPresent()    ? points.adapted
                      : stored.mask.digest == current ? points.now
                                                      : points.masks,
                      place, *parameters, evaluation, isAbsolute);
@@ -126,7 +128,7 @@ Figure evaluationScatter(const Session& session, const PriceList& prices, std::s
     const bool byWords = latest.text->perplexity.rules.protocol == TextProtocol::wordPpl;
     figure.x.label = "parameters left (millions)";
     figure.y.label = fmt::format("{} nats/{}", isAbsolute ? "loss," : "Δ", byWords ? "word" : "token");
-    for (FigureSeries* series : {&points.dense, &points.masks, &points.now, &points.others})
+    for (FigureSeries* series : {&points.dense, &points.masks, &points.now, &points.adapted, &points.others})
         if (!series->values.empty())
             figure.series.push_back(std::move(*series));
     figure.x.range = parametersRange(figure.series);

@@ -94,7 +94,7 @@ const MetricResult& ablationOf(const Session& session, const std::string& of) {
 std::optional<double> denseAccuracy(const Session& session, const MetricResult& ablation) {
     for (const Evaluation& evaluation : session.evaluations)
         for (const TaskEvaluation& task : evaluation.tasks)
-            if (evaluation.mask.digest == "dense" && task.digest == ablation.measurement.dataDigest)
+            if (evaluation.isOf("dense") && task.digest == ablation.measurement.dataDigest)
                 for (const TaskMetric& metric : task.run.scores.metrics)
                     if (metric.id == taskFormat(task.formatId).metric)
                         return metric.value;

@@ -29,7 +29,7 @@ std::map<int, const PrefillTiming*> timedPasses(const Session& session) {
     std::map<int, const PrefillTiming*> passes;
     for (const Evaluation& evaluation : session.evaluations)
         for (const Prefill& prefill : evaluation.prefills) {
-            const bool isDense = evaluation.mask.digest == "dense";
+            const bool isDense = evaluation.isOf("dense");
             const bool isReference = evaluation.timedAgainst.digest == "dense" && prefill.reference;
             if (isDense && prefill.run.bySublayer)
                 passes[prefill.tokens] = &prefill.run;

@@ -154,7 +154,7 @@ RecipeStep speedStep(const RecipeChoice& choice, const Session& session, const H
     step.isDone =
         mask && std::ranges::all_of(lengths, [&](int length) {
             return std::ranges::any_of(session.evaluations, [&](const Evaluation& evaluation) {
-                return evaluation.mask.digest == mask->digest &&
+                return evaluation.isOf(mask->digest) &&
                        std::ranges::find(evaluation.prefills, length, &Prefill::tokens) != evaluation.prefills.end();
             });
         });

@@ -115,7 +115,7 @@ struct PassTimes {
 std::map<int, PassTimes> passTimes(const Session& session, const std::string& digest) {
     std::map<int, PassTimes> times;
     for (const Evaluation& evaluation : session.evaluations)
-        if (evaluation.mask.digest == digest)
+        if (evaluation.isOf(digest))
             for (const Prefill& prefill : evaluation.prefills) {
                 PassTimes& own = times[prefill.tokens];
                 own.bypassed = prefill.run.timing.median();
@@ -123,7 +123,7 @@ std::map<int, PassTimes> passTimes(const Session& session, const std::string& di
                 own.dense = prefill.reference && isDense ? prefill.reference->timing.median() : notMeasured;
             }
     for (const Evaluation& evaluation : session.evaluations)
-        if (evaluation.mask.digest == "dense")
+        if (evaluation.isOf("dense"))
             for (const Prefill& prefill : evaluation.prefills)
                 if (const auto found = times.find(prefill.tokens);
                     found != times.end() && std::isnan(found->second.dense))

@@ -371,7 +371,7 @@ RecipeStep evaluateStep(const RecipeChoice& choice, const Session& session, cons
     bool hasText = false;
     std::set<std::string> answered;
     for (const Evaluation& evaluation : session.evaluations) {
-        if (evaluation.mask.digest != "dense")
+        if (!evaluation.isOf("dense"))
             continue;
         hasText |= evaluation.text && evaluation.text->source == source && evaluation.text->isComplete();
         for (const TaskEvaluation& task : evaluation.tasks)
@@ -399,7 +399,7 @@ RecipeStep latencyStep(const RecipeChoice& choice, const Session& session, const
         lengths.push_back(std::to_string(length));
         step.tokens += 5.0 * length * (choices.bySublayer ? 2 : 1); // at least 1 + 3 runs
         step.isDone = step.isDone && std::ranges::any_of(session.evaluations, [&](const Evaluation& evaluation) {
-                          return evaluation.mask.digest == "dense" &&
+                          return evaluation.isOf("dense") &&
                                  std::ranges::any_of(evaluation.prefills, [&](const Prefill& prefill) {
                                      return prefill.tokens == length && (!choices.bySublayer || prefill.run.bySublayer);
                                  });
@@ -413,7 +413,7 @@ RecipeStep latencyStep(const RecipeChoice& choice, const Session& session, const
         const LatencyRules rules;
         step.tokens += (rules.warmup + rules.runs) * (rules.promptTokens + stepCost * choices.newTokens);
         step.isDone = step.isDone && std::ranges::any_of(session.evaluations, [&](const Evaluation& evaluation) {
-                          return evaluation.mask.digest == "dense" && evaluation.latency &&
+                          return evaluation.isOf("dense") && evaluation.latency &&
                                  evaluation.latency->rules.newTokens == choices.newTokens;
                       });
     }

@@ -249,7 +249,8 @@ std::optional<Predictor> predictorOf(const Session& session) {
     Predictor predictor(session.model.spec, session.prediction, singlesOf(session, session.prediction->effects));
     for (const Evaluation& stored : session.evaluations) {
         const SessionMask* mask = session.mask(stored.mask.digest);
-        if (!mask || !stored.text || stored.text->perplexity.rules.protocol != TextProtocol::tokenPpl)
+        if (!mask || stored.adapter.isPresent() || !stored.text ||
+            stored.text->perplexity.rules.protocol != TextProtocol::tokenPpl)
             continue;
         const Evaluation evaluation = compared(session, stored);
         if (evaluation.text && evaluation.text->reference)

@@ -162,7 +162,7 @@ std::string subtitleOf(const Session& session, const ReportChoice& choice) {
     if (!choice.created.empty())
         parts.push_back("written " + choice.created);
     if (!choice.session.empty())
-        parts.push_back("session " + shownLine(sourceName(choice.session)));
+        parts.push_back("session " + shownLine(shownSource(choice.session)));
     if (!session.created.empty())
         parts.push_back("begun " + shownLine(session.created));
     return join(parts, " · ");

@@ -102,7 +102,7 @@ ReportFigure textsTable(const std::vector<NamedText>& texts) {
         const MeasuredData& data = text.data;
         const std::string part = data.isPart() ? fmt::format(", part {} of {}", data.part, data.parts) : "";
         table.rows.push_back(
-            {{reportWords(text.name), reportWords(sourceName(data.source) + part),
+            {{reportWords(text.name), reportWords(shownSource(data.source) + part),
               reportNumber(static_cast<double>(data.sequences)), reportNumber(static_cast<double>(data.tokens)),
               reportNumber(static_cast<double>(data.sequenceLength)), reportWords(data.split), reportWords(data.bos)}});
         table.notes.push_back(fmt::format("Digest of {}: {}.", text.name, shownLine(text.digest)));
@@ -188,12 +188,16 @@ std::string shownMask(const EvaluatedMask& mask) {
     return mask.name.empty() ? (mask.digest == "dense" ? "dense" : shortDigest(mask.digest)) : mask.name;
 }
 
+std::string shownRun(const Evaluation& run) {
+    return shownName({shownMask(run.mask), run.mask.digest}, run.adapter);
+}
+
 std::string shortDigest(const std::string& digest) {
     constexpr std::size_t digits = 12;
     return digest.substr(digest.find(':') + 1, digits);
 }
 
-std::string sourceName(const std::string& source) {
+std::string shownSource(const std::string& source) {
     const std::string file = std::filesystem::path(source).filename().string();
     return source == "built-in" ? "built-in text" : file.empty() ? source : file;
 }

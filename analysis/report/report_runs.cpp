@@ -21,7 +21,7 @@ constexpr double noValue = std::numeric_limits<double>::quiet_NaN();
 std::vector<Evaluation> comparedRuns(const Session& session) {
     std::vector<Evaluation> runs;
     for (const Evaluation& stored : session.evaluations)
-        runs.push_back(stored.mask.digest == "dense" ? stored : compared(session, stored));
+        runs.push_back(stored.isOf("dense") ? stored : compared(session, stored));
     return runs;
 }
 
@@ -74,14 +74,14 @@ ReportFigure textTable(const TextRuns& runs) {
         const TextEvaluation& text = *run->text;
         const Perplexity& own = text.perplexity;
         table.rows.push_back(
-            {{reportWords(shownMask(run->mask)), conditionsCell(*run),
+            {{reportWords(shownRun(*run)), conditionsCell(*run),
               reportNumber(static_cast<double>(own.windows.size())), reportNumber(static_cast<double>(own.tokens)),
               reportNumber(own.lossNats, own.standardError),
               text.reference ? reportNumber(text.reference->difference.nats, text.reference->difference.standardError)
                              : TableCell(),
               reportNumber(own.perplexity())}});
         if (!text.isComplete())
-            table.notes.push_back(fmt::format("The run of {} scored {} of {} windows.", shownLine(shownMask(run->mask)),
+            table.notes.push_back(fmt::format("The run of {} scored {} of {} windows.", shownLine(shownRun(*run)),
                                               countOf(own.windows.size()), countOf(text.windows)));
     }
     table.notes.push_back("Digest of the text: " + shownLine(runs.text->digest) + ".");
@@ -89,7 +89,7 @@ ReportFigure textTable(const TextRuns& runs) {
         fmt::format("Loss per {} on {}: {}, windows of {} tokens{}. Differences are from the dense model on the same "
                     "windows; ± are "
                     "standard errors.",
-                    isPerWord ? "word" : "token", shownLine(sourceName(runs.text->source)), name(rules.protocol),
+                    isPerWord ? "word" : "token", shownLine(shownSource(runs.text->source)), name(rules.protocol),
                     rules.window, rules.bos ? fmt::format(", BOS {}", name(*rules.bos)) : "");
     return tableBlock(std::move(table), std::move(caption));
 }
@@ -135,7 +135,7 @@ ReportFigure taskTable(const TaskRuns& task) {
         table.columns.push_back({.title = "difference", .decimals = decimals, .group = metric.id});
     }
     for (const auto& [run, own] : task.runs) {
-        TableRow row{{reportWords(shownMask(run->mask)), conditionsCell(*run)}};
+        TableRow row{{reportWords(shownRun(*run)), conditionsCell(*run)}};
         for (const TaskMetric& metric : first.run.scores.metrics) {
             const TaskMetric& value = own->run.scores.metric(metric.id);
             row.cells.push_back(reportNumber(value.value, value.standardError));
@@ -166,7 +166,7 @@ void appendLatencies(ReportSection& section, const std::vector<Evaluation>& runs
     for (const Evaluation& run : runs)
         if (const auto& latency = run.latency)
             table.rows.push_back(
-                {{reportWords(shownMask(run.mask)), conditionsCell(run), reportNumber(latency->rules.promptTokens),
+                {{reportWords(shownRun(run)), conditionsCell(run), reportNumber(latency->rules.promptTokens),
                   reportNumber(latency->rules.newTokens),
                   reportNumber(static_cast<double>(latency->run.seconds.size())), reportNumber(latency->run.median()),
                   reportNumber(latency->tokensPerSecond(latency->run)), speedupCell(latency->speedup)}});
@@ -188,7 +188,7 @@ void appendPrefills(ReportSection& section, const std::vector<Evaluation>& runs)
     for (const Evaluation& run : runs)
         for (const Prefill& prefill : run.prefills) {
             const auto& parts = prefill.run.bySublayer;
-            table.rows.push_back({{reportWords(shownMask(run.mask)), conditionsCell(run), reportNumber(prefill.tokens),
+            table.rows.push_back({{reportWords(shownRun(run)), conditionsCell(run), reportNumber(prefill.tokens),
                                    reportNumber(prefill.run.timing.median()), speedupCell(prefill.speedup),
                                    reportNumber(parts ? parts->attentionTotal() : noValue),
                                    reportNumber(parts ? parts->mlpTotal() : noValue)}});
@@ -208,7 +208,7 @@ void appendPooled(ReportSection& section, const std::vector<Evaluation>& runs) {
     for (const Evaluation& run : runs)
         if (const auto& pooled = run.pooled)
             table.rows.push_back(
-                {{reportWords(shownMask(run.mask)), conditionsCell(run), reportWords(sourceName(pooled->source)),
+                {{reportWords(shownRun(run)), conditionsCell(run), reportWords(shownSource(pooled->source)),
                   reportNumber(static_cast<double>(pooled->distance.sequences)),
                   reportNumber(pooled->distance.relative.value, pooled->distance.relative.standardError),
                   reportNumber(pooled->distance.cosine.value, pooled->distance.cosine.standardError)}});
@@ -223,7 +223,7 @@ void appendContinuations(ReportSection& section, const std::vector<Evaluation>& 
     for (const Evaluation& run : runs)
         for (const PromptContinuation& own : run.continuations)
             table.rows.push_back(
-                {{reportWords(own.prompt.text), reportWords(shownMask(run.mask)), reportWords(own.text)}});
+                {{reportWords(own.prompt.text), reportWords(shownRun(run)), reportWords(own.text)}});
     std::ranges::stable_sort(table.rows, {}, [](const TableRow& row) { return row.cells.front().text; });
     if (!table.rows.empty())
         section.blocks.emplace_back(tableBlock(std::move(table), "Continuations of prompts."));

@@ -33,10 +33,12 @@ ReportFigure tableBlock(FigureTable table, std::string caption);
 
 /// "dense", or the name of the mask.
 std::string shownMask(const EvaluatedMask& mask);
+/// The name of the mask of a run, with that of its adapter.
+std::string shownRun(const Evaluation& run);
 /// The first twelve digits of a digest "sha256:...".
 std::string shortDigest(const std::string& digest);
 /// The name of a text: that of its file, or "built-in text".
-std::string sourceName(const std::string& source);
+std::string shownSource(const std::string& source);
 
 /// Paragraphs of warnings, each once.
 class ReportWarnings {

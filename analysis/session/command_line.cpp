@@ -48,6 +48,8 @@ void addHow(CommandLine& command, const Evaluation& evaluation) {
         addOption(command, "--dtype", evaluation.dtype);
     if (!evaluation.device.empty() && evaluation.device != "cpu")
         addOption(command, "--device", evaluation.device);
+    if (evaluation.adapter.isPresent())
+        addOption(command, "--adapter", evaluation.adapter.name);
 }
 
 void addSource(CommandLine& command, const std::string& source) {

@@ -42,7 +42,8 @@ CommandLine plotPromptCommand(const std::string& model, const std::string& figur
 
 /// Commands that repeat an evaluation: one for its text, one for its pooled outputs, one for each task and one for its
 /// times. If scoring was stopped early, the command scores the whole text. Evaluations do not record the field of a
-/// .jsonl file, nor the files of examples and labels. These are missing in the commands.
+/// .jsonl file, nor the files of examples and labels. These are missing in the commands. Nor do they record the folder
+/// of an adapter, which the commands expect under the adapter's name.
 /// @param maskFile file of the mask of the evaluation; empty = dense
 std::vector<CommandLine> evaluateCommands(const std::string& model, const Evaluation& evaluation,
                                           const std::string& maskFile);

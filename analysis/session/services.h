@@ -14,11 +14,13 @@
 #include "analysis/text/scored_text.h"
 #include "analysis/text/tokenizer.h"
 #include "analysis/training/recovery_request.h"
+#include "analysis/training/training_forecast.h"
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +32,14 @@ namespace secateur {
 struct NamedFiles {
     std::map<std::string, std::string> paths;  ///< by usual name
     std::map<std::string, std::int64_t> bytes; ///< sizes, by usual name
+};
+
+/// A model with an adapter.
+struct OpenedAdapter {
+    std::shared_ptr<const Model> model; ///< with the adapter; it keeps the model without it
+    EvaluatedAdapter adapter;
+    std::optional<MaskRecord> mask; ///< the mask beside the adapter, under which it was trained
+    std::vector<std::string> warnings;
 };
 
 /// Functions of the backends that the window uses. The program sets them, because it links both. All of them are called
@@ -105,6 +115,13 @@ struct Services {
     /// @param key TrainingRun::key of a run that `recover` trained
     std::function<void(const Model&, const RecoveryRequest&, const std::string& key, const std::string& folder)>
         writeRecovered;
+    /// The model with the adapter that writeRecovered() writes.
+    std::function<OpenedAdapter(const std::shared_ptr<const Model>&, const RecoveryRequest&, const std::string& key)>
+        recoveredModel;
+    /// The model with the adapter of a folder.
+    std::function<OpenedAdapter(const std::shared_ptr<const Model>&, const std::string& folder)> openAdapter;
+    /// The size of training data. @param data path; empty = the built-in text @param length TrainingSettings::length
+    std::function<TrainingSize(const Model&, const std::string& data, int length, const Progress&)> trainingSize;
     std::vector<std::string> modelExtensions; ///< extensions of model files: ".gguf"
 };
 

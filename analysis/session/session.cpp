@@ -18,6 +18,14 @@ bool isSameWay(const Evaluation& a, const Evaluation& b) {
     return a.dtype == b.dtype && a.device == b.device;
 }
 
+bool isOfSame(const Evaluation& a, const Evaluation& b) {
+    return a.mask.digest == b.mask.digest && a.adapter.digest == b.adapter.digest;
+}
+
+bool isOf(const Evaluation& evaluation, std::string_view maskDigest, std::string_view adapterDigest) {
+    return evaluation.mask.digest == maskDigest && evaluation.adapter.digest == adapterDigest;
+}
+
 bool isSame(const TextEvaluation& a, const TextEvaluation& b) {
     return a.digest == b.digest && a.perplexity.rules == b.perplexity.rules;
 }
@@ -70,7 +78,7 @@ void append(std::vector<Run>& runs, std::vector<Run> more) {
 /// fewer windows.
 /// @returns whether the earlier evaluation changed
 bool settle(Evaluation& earlier, Evaluation& later) {
-    if (earlier.mask.digest != later.mask.digest || !isSameWay(earlier, later))
+    if (!isOfSame(earlier, later) || !isSameWay(earlier, later))
         return false;
     const bool hadText = earlier.text.has_value();
     bool goesOn = false;
@@ -101,13 +109,14 @@ bool canJoin(const Evaluation& row, const Evaluation& more) {
     };
     const bool timesAgree = !isTimed(row) || !isTimed(more) ||
                             (row.timedAgainst.digest == more.timedAgainst.digest && !(row.latency && more.latency));
-    return row.mask.digest == more.mask.digest && isSameWay(row, more) && !(row.text && more.text) &&
-           !(row.pooled && more.pooled) && std::ranges::none_of(more.tasks, hasName) && timesAgree &&
-           !shareAny(row.prefills, more.prefills) && !shareAny(row.continuations, more.continuations);
+    return isOfSame(row, more) && isSameWay(row, more) && !(row.text && more.text) && !(row.pooled && more.pooled) &&
+           std::ranges::none_of(more.tasks, hasName) && timesAgree && !shareAny(row.prefills, more.prefills) &&
+           !shareAny(row.continuations, more.continuations);
 }
 
 void joinRow(Evaluation& row, Evaluation more) {
     row.mask = std::move(more.mask);
+    row.adapter = std::move(more.adapter);
     if (more.text) {
         row.text = std::move(more.text);
         row.reusedLayers = more.reusedLayers;
@@ -227,18 +236,19 @@ void add(Session& session, Evaluation evaluation) {
     std::erase_if(session.evaluations, isEmpty);
 }
 
-const Evaluation* sameText(const Session& session, const Evaluation& other, std::string_view maskDigest) {
+const Evaluation* sameText(const Session& session, const Evaluation& other, std::string_view maskDigest,
+                           std::string_view adapterDigest) {
     const auto found = std::ranges::find_if(session.evaluations, [&](const Evaluation& one) {
-        return one.mask.digest == maskDigest && isSameWay(one, other) && one.text && other.text &&
+        return isOf(one, maskDigest, adapterDigest) && isSameWay(one, other) && one.text && other.text &&
                isSame(*one.text, *other.text);
     });
     return found == session.evaluations.end() ? nullptr : &*found;
 }
 
 const TaskEvaluation* sameTask(const Session& session, const Evaluation& other, const TaskEvaluation& task,
-                               std::string_view maskDigest) {
+                               std::string_view maskDigest, std::string_view adapterDigest) {
     for (const Evaluation& one : session.evaluations) {
-        if (one.mask.digest != maskDigest || !isSameWay(one, other))
+        if (!isOf(one, maskDigest, adapterDigest) || !isSameWay(one, other))
             continue;
         const auto found = std::ranges::find_if(one.tasks, [&](const TaskEvaluation& t) { return isSame(t, task); });
         if (found != one.tasks.end())
@@ -247,8 +257,25 @@ const TaskEvaluation* sameTask(const Session& session, const Evaluation& other, 
     return nullptr;
 }
 
+EvaluatedAdapter named(const Session& session, EvaluatedAdapter adapter) {
+    if (!adapter.isPresent())
+        return adapter;
+    const auto sameDigest = std::ranges::find(session.evaluations, adapter.digest,
+                                              [](const Evaluation& one) { return one.adapter.digest; });
+    if (sameDigest != session.evaluations.end())
+        return sameDigest->adapter;
+    const std::string wanted = adapter.name.empty() ? "adapter" : adapter.name;
+    adapter.name = wanted;
+    const auto isTaken = [&](const Evaluation& one) {
+        return one.adapter.isPresent() && one.adapter.name == adapter.name;
+    };
+    for (int number = 2; std::ranges::any_of(session.evaluations, isTaken); ++number)
+        adapter.name = fmt::format("{} ({})", wanted, number);
+    return adapter;
+}
+
 Evaluation compared(const Session& session, Evaluation evaluation, std::string_view maskDigest) {
-    if (evaluation.mask.digest == maskDigest)
+    if (isOf(evaluation, maskDigest, {}))
         return evaluation;
     const Evaluation* reference = sameText(session, evaluation, maskDigest);
     if (reference && overlap(evaluation.text->perplexity, reference->text->perplexity))

@@ -30,10 +30,10 @@ struct Session {
     std::map<std::string, std::string> view; ///< state of the window, by name
     std::string created;                     ///< time in UTC as ISO 8601
     std::vector<SessionMask> masks = {};     ///< in the order in which they were added
-    /// In the order in which they were made. An evaluation contains runs under one mask, in one dtype, on one device,
-    /// with at most one text, and tasks with different names. Reference runs are not stored in it: compared() finds
-    /// them among the other evaluations. Only timings keep their reference, because the two were measured in
-    /// alternation.
+    /// In the order in which they were made. An evaluation contains runs under one mask, with one adapter or none, in
+    /// one dtype, on one device, with at most one text, and tasks with different names. Reference runs are not stored
+    /// in it: compared() finds them among the other evaluations. Only timings keep their reference, because the two
+    /// were measured in alternation.
     std::vector<Evaluation> evaluations = {};
 
     /// Curves of sweeps, one set for each set of conditions. Their masks are in `masks`, by digest.
@@ -59,21 +59,27 @@ void add(Session& session, MetricResult result);
 /// name is replaced. @returns the name under which the mask was added
 std::string add(Session& session, SessionMask mask);
 
-/// Adds an evaluation as the latest. If mask, dtype and device are the same, it replaces runs of the same text and
-/// tasks, times of the same numbers of tokens, and continuations of the same prompts. Of two runs on a text, the run
-/// with more windows is kept. If possible, the new runs join an evaluation of the same mask.
+/// Adds an evaluation as the latest. If mask, adapter, dtype and device are the same, it replaces runs of the same text
+/// and tasks, times of the same numbers of tokens, and continuations of the same prompts. Of two runs on a text, the
+/// run with more windows is kept. If possible, the new runs join an evaluation of the same mask.
 void add(Session& session, Evaluation evaluation);
 
 /// The evaluation under a mask that scored the same text as `other` by the same rules; null if there is none.
-const Evaluation* sameText(const Session& session, const Evaluation& other, std::string_view maskDigest);
+/// @param adapterDigest of the adapter of that evaluation; empty = without an adapter
+const Evaluation* sameText(const Session& session, const Evaluation& other, std::string_view maskDigest,
+                           std::string_view adapterDigest = {});
 
 /// The run of the same task by the same rules under a mask; null if there is none. @param other evaluation that
-/// contains `task`
+/// contains `task` @param adapterDigest as for sameText()
 const TaskEvaluation* sameTask(const Session& session, const Evaluation& other, const TaskEvaluation& task,
-                               std::string_view maskDigest);
+                               std::string_view maskDigest, std::string_view adapterDigest = {});
 
-/// Adds references to an evaluation: the session's runs of the same text and tasks under another mask, with the paired
-/// differences from them.
+/// The adapter with the name that it has in the session, or else with the first free one of "NAME", "NAME (2)" and so
+/// on.
+EvaluatedAdapter named(const Session& session, EvaluatedAdapter adapter);
+
+/// Adds references to an evaluation: the session's runs of the same text and tasks under another mask, without an
+/// adapter, with the paired differences from them.
 Evaluation compared(const Session& session, Evaluation evaluation, std::string_view maskDigest = "dense");
 
 /// Adds the masks, evaluations and curves of another session of the same model.

@@ -26,6 +26,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -219,11 +220,31 @@ MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::
     return std::move(reading.record);
 }
 
+const Model& ReadyModel::reference() const {
+    const Model& base = baseOf(*model);
+    return base.spec().classes == model->spec().classes && givesPooledOutput(base) == givesPooledOutput(*model)
+               ? base
+               : *model;
+}
+
+namespace {
+
+EvaluatedAdapter evaluatedAdapter(const Model& model) {
+    const std::shared_ptr<const Adapter> adapter = adapterOf(model);
+    if (!adapter)
+        return {};
+    const std::filesystem::path folder = (std::filesystem::path(model.card().adapter) / "").lexically_normal();
+    return {folder.parent_path().filename().string(), adapterDigest(*adapter)};
+}
+
+} // namespace
+
 ReadyModel openToRun(const std::string& path, const RunOptions& options, const Console& console,
                      const Progress& progress) {
     ReadyModel ready;
     ready.model = openAdapted(path, options, console, progress, ready.warnings);
     const Model& model = *ready.model;
+    ready.adapter = evaluatedAdapter(model);
     ready.warnings.insert(ready.warnings.begin(), model.card().warnings.begin(), model.card().warnings.end());
     if (!options.mask.empty())
         ready.mask = maskOf(options.mask, model, ready.warnings);

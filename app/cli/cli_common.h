@@ -71,6 +71,12 @@ struct ReadyModel {
     std::shared_ptr<const Plan> plan;
     std::optional<MaskRecord> mask;    ///< content of the mask file; empty = dense
     std::vector<std::string> warnings; ///< warnings about model, mask and memory
+    EvaluatedAdapter adapter = {};     ///< the adapter of the model
+
+    /// The model with which runs are compared: without the adapter, unless the adapter brings a classifier with other
+    /// classes.
+    const Model& reference() const;
+    bool hasReferenceModel() const { return &reference() != model.get(); }
 };
 
 /// Opens a model with the adapter of the options, if there is one, and appends warnings about the adapter. The mask

@@ -53,21 +53,33 @@ std::optional<EvaluationKeeper> keeperOf(const EvaluateArguments& arguments, con
     return EvaluationKeeper(arguments.out, model);
 }
 
-/// The reference of the run, planned in the dtype of the run. None with --against none, and none if a dense run would
-/// be compared with itself.
+/// The reference of the run, planned in the dtype of the run, without an adapter. None with --against none, and none if
+/// a dense run would be compared with itself.
 std::optional<PlannedMask> referenceOf(const EvaluateArguments& arguments, ReadyModel& ready,
                                        std::optional<EvaluationKeeper>& keeper) {
-    if (arguments.against == "none" || (arguments.against == "dense" && !ready.mask))
+    if (arguments.against == "none" || (arguments.against == "dense" && !ready.mask && !ready.hasReferenceModel()))
         return std::nullopt;
-    const Model& model = *ready.model;
+    const Model& model = ready.reference();
     PruningMask mask(model.spec());
     std::string name;
     if (arguments.against != "dense") {
-        const MaskRecord record = maskOf(arguments.against, model, ready.warnings);
+        const MaskRecord record = maskOf(arguments.against, *ready.model, ready.warnings);
         mask = record.mask;
         name = keeper ? keeper->add(fileName(arguments.against), record) : fileName(arguments.against);
     }
-    return PlannedMask{{name, maskDigest(mask)}, model.runner().plan(mask, ready.plan->type())};
+    return PlannedMask{{name, maskDigest(mask)},
+                       model.runner().plan(mask, ready.plan->type()),
+                       &model,
+                       ready.hasReferenceModel() ? EvaluatedAdapter() : ready.adapter};
+}
+
+/// The reference with the adapter of the run, for times, on which an adapter has no effect: runs of one model can
+/// alternate.
+std::optional<PlannedMask> timedReference(const std::optional<PlannedMask>& reference, const ReadyModel& ready) {
+    if (!reference || !ready.hasReferenceModel())
+        return reference;
+    return PlannedMask{reference->mask, ready.model->runner().plan(reference->plan->mask(), ready.plan->type()),
+                       ready.model.get(), ready.adapter};
 }
 
 void addPrice(Evaluation& evaluation, const ModelCard& card, const PruningMask& mask) {
@@ -104,7 +116,7 @@ std::vector<TaskEvaluation> evaluateTasks(ReadyModel& ready, const Inputs& input
                                           std::optional<EvaluationKeeper>& keeper, const Progress& progress) {
     const auto ask = [&](const PlannedMask& planned, const AskedTask& one, const Progress& part) {
         return keeper ? keptTask(*keeper, ready, planned, *inputs.tokenizer, one, part)
-                      : askTask(*ready.model, *planned.plan, *inputs.tokenizer, one, part);
+                      : askTask(*planned.model, *planned.plan, *inputs.tokenizer, one, part);
     };
     std::vector<TaskEvaluation> tasks;
     const auto count = static_cast<double>(inputs.tasks.size());
@@ -139,10 +151,15 @@ std::vector<Evaluation> runMasks(const ReadyModel& ready, EvaluationText text, c
                                  const std::vector<PruningMask>& masks, std::int64_t batchTokens,
                                  const Console& console, const Progress& progress) {
     const Model& model = *ready.model;
-    TextEvaluator evaluator(
-        model, std::move(text.scored),
-        {ready.plan->type(), availableMemory() / 4, batchTokens, std::numeric_limits<double>::infinity()},
-        progress.part(0, 0));
+    std::optional<Perplexity> dense; // of the model without its adapter
+    if (ready.hasReferenceModel()) {
+        const auto plan = ready.reference().runner().plan(PruningMask(model.spec()), ready.plan->type());
+        dense = perplexity(ready.reference(), *plan, text.scored, batchTokens, progress.part(0, 0));
+    }
+    TextEvaluator evaluator(model, std::move(text.scored),
+                            {ready.plan->type(), availableMemory() / 4, batchTokens,
+                             std::numeric_limits<double>::infinity(), dense.has_value()},
+                            progress.part(0, 0));
     forecast(evaluator, masks, model.spec(), console);
     std::vector<Evaluation> runs;
     for (std::size_t i = 0; i < masks.size(); ++i) {
@@ -150,6 +167,10 @@ std::vector<Evaluation> runMasks(const ReadyModel& ready, EvaluationText text, c
         const auto count = static_cast<double>(masks.size());
         const Progress part = progress.part(static_cast<double>(i) / count, static_cast<double>(i + 1) / count);
         MaskEvaluation found = evaluator.evaluate(masks[i], {}, part);
+        if (dense) {
+            found.dense = *dense;
+            found.difference = pairedDifference(found.run, found.dense);
+        }
         Evaluation run{{names[i], maskDigest(masks[i])},
                        std::string(name(evaluator.type())),
                        model.kernels().device(),
@@ -160,6 +181,7 @@ std::vector<Evaluation> runMasks(const ReadyModel& ready, EvaluationText text, c
         run.text = TextEvaluation{text.source, text.digest, std::move(found.run),
                                   ReferenceText{{}, std::move(found.dense), found.difference}};
         run.text->windows = found.windows;
+        run.adapter = ready.adapter;
         runs.push_back(std::move(run));
     }
     return runs;
@@ -204,7 +226,6 @@ void evaluateSeveral(const EvaluateArguments& arguments, const Console& console)
         printJson(evaluationsJson(fullCard(*ready.model), runs, secondsSince(begin), ready.warnings));
         return;
     }
-    printAdapter(ready.model->card());
     printRuns(runs);
     printNotes(ready.warnings);
 }
@@ -251,17 +272,22 @@ Evaluation evaluated(ReadyModel& ready, const EvaluateArguments& arguments, std:
     const Progress whole = console.progress();
     const Model& model = *ready.model;
     std::optional<EvaluationKeeper> keeper = keeperOf(arguments, model);
-    PlannedMask run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())}, ready.plan};
+    PlannedMask run{{ready.mask ? fileName(arguments.run.mask) : "", maskDigest(ready.plan->mask())},
+                    ready.plan,
+                    &model,
+                    ready.adapter};
     if (keeper && ready.mask)
         run.mask.name = keeper->add(run.mask.name, *ready.mask);
     const std::optional<PlannedMask> reference = referenceOf(arguments, ready, keeper);
     const Inputs inputs = readInputs(ready, arguments, std::move(tasks), reference, whole.part(0, 0));
+    const std::optional<PlannedMask> timed = timedReference(reference, ready);
     std::vector<std::shared_ptr<const Plan>> plans{run.plan};
-    if (reference)
-        plans.insert(plans.begin(), reference->plan);
+    if (timed)
+        plans.insert(plans.begin(), timed->plan);
     forecast(model, inputs, arguments.latency, std::move(plans), console, whole.part(0, 0));
 
     Evaluation evaluation{run.mask, std::string(name(ready.plan->type())), model.kernels().device(), {}, 0, 0, {}};
+    evaluation.adapter = ready.adapter;
     if (inputs.text && ready.mask) {
         const auto predictor = predictorFor(arguments.predicts, ready, *inputs.text, keeper, whole.part(0, 0));
         evaluation.predicted = predicted(predictor, run.plan->mask(), ready.warnings);
@@ -273,14 +299,14 @@ Evaluation evaluated(ReadyModel& ready, const EvaluateArguments& arguments, std:
         return withTimeLeft(whole.part(from / parts, (from + 1) / parts), console);
     };
     if (arguments.latency.isWanted)
-        timeModel(evaluation, ready, arguments.latency, firstTokensOf(inputs), run, reference, nextPart());
+        timeModel(evaluation, ready, arguments.latency, firstTokensOf(inputs), run, timed, nextPart());
     if (arguments.latency.isWanted && keeper)
         keeper->keep(evaluation);
     if (inputs.text)
         evaluation.text =
             keeper
                 ? KeptText(*keeper, ready, *inputs.text, arguments.text.batchTokens).under(run, reference, nextPart())
-                : evaluateText(ready, *inputs.text, arguments.text.batchTokens, run, reference, nextPart());
+                : evaluateText(*inputs.text, arguments.text.batchTokens, run, reference, nextPart());
     if (inputs.sequences)
         evaluation.pooled = evaluatePooled(ready, arguments.text, *inputs.sequences, run, *reference, nextPart());
     if (!inputs.tasks.empty())
@@ -303,7 +329,6 @@ void evaluateOne(const EvaluateArguments& arguments, const Console& console) {
         printJson(evaluationJson(fullCard(*ready.model), evaluation, arguments.tasks.listsAnswers));
         return;
     }
-    printAdapter(ready.model->card());
     if (evaluation.text)
         printText(*evaluation.text, evaluation);
     if (evaluation.pooled)

@@ -219,7 +219,7 @@ std::vector<std::string> taskCells(const Evaluation& evaluation) {
 
 std::array<std::string, 9> row(const Session& session, const Evaluation& stored) {
     const Evaluation evaluation = compared(session, stored);
-    std::array<std::string, 9> cells{evaluation.mask.name.empty() ? "dense" : evaluation.mask.name,
+    std::array<std::string, 9> cells{shownName(evaluation.mask, evaluation.adapter),
                                      "",
                                      "",
                                      "",

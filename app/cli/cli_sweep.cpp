@@ -10,6 +10,7 @@
 #include "app/cli/measure_text.h"
 #include "app/cli/search_logs.h"
 #include "app/cli/sweep_output.h"
+#include "app/cli/sweep_recovery.h"
 #include "app/cli/sweep_session.h"
 #include "backends/base/runtime.h"
 #include "backends/export/export_targets.h"
@@ -47,6 +48,7 @@ struct SweepArguments {
     MeasureOptions calibration;
     SweepTextRequest texts; ///< without the calibration text
     TaskOptions tasks;
+    RecoveryOptions recovery;
     bool wantsLatency = false;
     LatencyRules latency;
     SweepFiles files;
@@ -70,6 +72,12 @@ void checkArguments(SweepArguments& arguments) {
     if (!arguments.part.empty())
         parsePart(arguments.part, arguments.request);
     arguments.request.compensations = parseCompensations(arguments.compensations);
+    if (arguments.recovery.isWanted()) {
+        settingsOf(arguments.recovery);
+        if (!arguments.run.adapter.empty())
+            throw UsageError("An adapter cannot be trained on top of another one", "--adapter",
+                             "Merge it into the weights first: export --adapter");
+    }
     if (arguments.preset.empty()) {
         seriesFor(arguments, {});
         return;
@@ -98,7 +106,7 @@ BosMode perplexityMode(BosRule rule) {
 /// Reads the texts. A BOS rule that was named applies to both.
 /// @param logs must outlive the result
 SweepInputs inputsFor(const ReadyModel& ready, const SweepArguments& arguments, std::vector<AskedTask> tasks,
-                      SearchLogs& logs, const Progress& progress) {
+                      SearchLogs& logs, const Console& console, const Progress& progress) {
     SweepTextRequest request = arguments.texts;
     request.calibration = arguments.calibration.text;
     const BosRule bos = request.calibration.rules.bos;
@@ -119,6 +127,10 @@ SweepInputs inputsFor(const ReadyModel& ready, const SweepArguments& arguments, 
         inputs.tokenizer = openTokenizer(ready.model->card());
     if (arguments.wantsLatency)
         inputs.latency = arguments.latency;
+    if (arguments.recovery.isWanted())
+        inputs.recovery =
+            sweepRecovery(ready.model, arguments.recovery, arguments.files.out,
+                          {.device = console.device, .memoryBudget = arguments.run.memoryBudget}, progress);
     inputs.warnings.insert(inputs.warnings.begin(), ready.warnings.begin(), ready.warnings.end());
     return inputs;
 }
@@ -135,6 +147,9 @@ void announce(const SweepPlan& plan, const SweepCost& cost, double onParts, cons
         text += fmt::format(", {} passes over the calibration text", significant(cost.choosingPasses));
     if (cost.scoringPasses > 0)
         text += fmt::format(", {} passes over the scored text", significant(cost.scoringPasses));
+    if (cost.trainings > 0)
+        text += fmt::format(", {} on {} tokens each", counted(static_cast<std::uint64_t>(cost.trainings), "training"),
+                            shortCount(cost.trainingTokens));
     if (onParts > 0)
         text += ", and masks on parts of the text";
     console.announce(seconds, text);
@@ -191,7 +206,7 @@ void sweepVerb(SweepArguments& arguments, const Console& console) {
         request.positions = static_cast<int>(arguments.calibration.text.rules.length);
     SweepKeeper keeper(arguments.files.out, *ready.model);
     SearchLogs logs(arguments.files.out);
-    const SweepInputs inputs = inputsFor(ready, arguments, std::move(tasks), logs, reading);
+    const SweepInputs inputs = inputsFor(ready, arguments, std::move(tasks), logs, console, reading);
     Curves curves = sweep(*ready.model, arguments, request, inputs, keeper, console, progress);
     logs.remove();
     addOverwrittenFiles(*ready.model, curves.warnings);
@@ -294,6 +309,7 @@ void addSweep(CLI::App& program, Console& console) {
     addPointOptions(*verb, *arguments);
     addSequenceOptions(*verb, arguments->calibration);
     addScoreOptions(*verb, *arguments);
+    addRecoveryOptions(*verb, arguments->recovery);
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     verb->add_option("--out", arguments->files.out,

@@ -5,6 +5,7 @@
 #include "analysis/model/kernels.h"
 #include "analysis/prediction/prediction.h"
 #include "backends/base/runtime.h"
+#include "backends/engine/adapted_model.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 
@@ -20,7 +21,7 @@ namespace secateur::cli {
 
 EvaluationKeeper::EvaluationKeeper(std::string path, const Model& model)
     : m_path(std::move(path)) {
-    const ModelCard card = fullCard(model);
+    const ModelCard card = fullCard(baseOf(model));
     checkCanAdd(card, m_path);
     if (hasContent(m_path))
         m_session = readSession(m_path);
@@ -35,6 +36,7 @@ std::string EvaluationKeeper::add(const std::string& name, const MaskRecord& mas
 
 void EvaluationKeeper::keep(Evaluation evaluation) {
     evaluation.created = utcNow();
+    evaluation.adapter = named(m_session, evaluation.adapter);
     Session more;
     more.model = m_session.model;
     more.created = evaluation.created;
@@ -63,13 +65,16 @@ namespace {
 /// stop loses at most the running group; otherwise at most the running batch.
 constexpr double groupSeconds = 600;
 
-Evaluation evaluationOf(const ReadyModel& ready, const EvaluatedMask& mask) {
-    return {mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, 0, {}};
+Evaluation runOf(const ReadyModel& ready, const EvaluatedMask& mask, const EvaluatedAdapter& adapter) {
+    Evaluation run{mask, std::string(name(ready.plan->type())), ready.model->kernels().device(), {}, 0, 0, {}};
+    run.adapter = adapter;
+    return run;
 }
 
 /// The possessive form of a mask's name: "the dense model's", "M.json's".
-std::string possessive(const EvaluatedMask& mask) {
-    return (mask.name.empty() ? "the dense model" : mask.name) + "'s";
+std::string possessive(const EvaluatedMask& mask, const EvaluatedAdapter& adapter) {
+    const bool isDense = mask.name.empty() && !adapter.isPresent();
+    return (isDense ? "the dense model" : shownName(mask, adapter)) + "'s";
 }
 
 void note(ReadyModel& ready, std::string text) {
@@ -90,8 +95,8 @@ KeptText::KeptText(EvaluationKeeper& keeper, ReadyModel& ready, const Evaluation
     , m_batchTokens(batchTokens)
     , m_warnings(ready.warnings) {}
 
-Evaluation KeptText::wanted(const EvaluatedMask& mask) const {
-    Evaluation evaluation = evaluationOf(m_ready, mask);
+Evaluation KeptText::evaluationOf(const Run& wanted) const {
+    Evaluation evaluation = runOf(m_ready, wanted.mask, wanted.adapter);
     evaluation.warnings = m_warnings;
     evaluation.text = TextEvaluation{m_text.source, m_text.digest, {}, {}};
     evaluation.text->perplexity.rules = m_text.scored.rules;
@@ -99,8 +104,16 @@ Evaluation KeptText::wanted(const EvaluatedMask& mask) const {
     return evaluation;
 }
 
-void KeptText::keepPart(Evaluation evaluation, const PruningMask& cuts) {
-    std::optional<MaskEvaluation> part = m_evaluator->known(cuts);
+TextEvaluator& KeptText::evaluatorOf(const Model& model, const Progress& progress) {
+    const auto found = m_evaluators.find(&model);
+    if (found != m_evaluators.end())
+        return found->second;
+    const EvaluatorOptions options{m_ready.plan->type(), availableMemory() / 4, m_batchTokens, groupSeconds, true};
+    return m_evaluators.try_emplace(&model, model, m_text.scored, options, progress).first->second;
+}
+
+void KeptText::keepPart(Evaluation evaluation, const Run& wanted) {
+    std::optional<MaskEvaluation> part = evaluatorOf(wanted.model, {}).known(wanted.cuts);
     if (!part)
         return;
     spdlog::warn("{} of {} windows are saved in {}: the same command continues from there", part->run.windows.size(),
@@ -109,35 +122,33 @@ void KeptText::keepPart(Evaluation evaluation, const PruningMask& cuts) {
     m_keeper.keep(std::move(evaluation));
 }
 
-Evaluation KeptText::under(const EvaluatedMask& mask, const PruningMask& cuts, const Progress& progress) {
-    Evaluation run = wanted(mask);
+Evaluation KeptText::under(const Run& wanted, const Progress& progress) {
+    Evaluation run = evaluationOf(wanted);
     const Evaluation* known = m_keeper.text(run);
     if (known && known->text->windows != run.text->windows)
         known = nullptr; // a run with the same digest but on other windows
+    const std::string owner = possessive(wanted.mask, wanted.adapter);
     if (known && known->text->isComplete()) {
-        note(m_ready, fmt::format("{} losses were read from {}", possessive(mask), m_keeper.path()));
+        note(m_ready, fmt::format("{} losses were read from {}", owner, m_keeper.path()));
         run.text = known->text;
         return run;
     }
     const auto begin = std::chrono::steady_clock::now();
-    if (!m_evaluator) {
-        const EvaluatorOptions options{m_ready.plan->type(), availableMemory() / 4, m_batchTokens, groupSeconds, true};
-        m_evaluator.emplace(*m_ready.model, m_text.scored, options, progress.part(0, 0));
-    }
+    TextEvaluator& evaluator = evaluatorOf(wanted.model, progress.part(0, 0));
     if (known) {
         const std::vector<WindowLoss>& losses = known->text->perplexity.windows;
-        note(m_ready, fmt::format("{} losses of {} of {} windows were read from {}", possessive(mask), losses.size(),
+        note(m_ready, fmt::format("{} losses of {} of {} windows were read from {}", owner, losses.size(),
                                   run.text->windows, m_keeper.path()));
-        m_evaluator->know(cuts, losses);
+        evaluator.know(wanted.cuts, losses);
     }
     try {
-        MaskEvaluation found = m_evaluator->evaluate(cuts, {}, progress);
+        MaskEvaluation found = evaluator.evaluate(wanted.cuts, {}, progress);
         run.text->perplexity = std::move(found.run);
         run.reusedLayers = found.reusedLayers;
         run.seconds = secondsSince(begin);
     } catch (const Cancelled&) {
         run.seconds = secondsSince(begin);
-        keepPart(std::move(run), cuts);
+        keepPart(std::move(run), wanted);
         throw;
     }
     m_keeper.keep(run);
@@ -146,10 +157,13 @@ Evaluation KeptText::under(const EvaluatedMask& mask, const PruningMask& cuts, c
 
 TextEvaluation KeptText::under(const PlannedMask& run, const std::optional<PlannedMask>& reference,
                                const Progress& progress) {
+    const auto score = [this](const PlannedMask& planned, const Progress& part) {
+        return under({planned.mask, planned.plan->mask(), *planned.model, planned.adapter}, part);
+    };
     std::optional<Evaluation> other;
     if (reference)
-        other = under(reference->mask, reference->plan->mask(), progress.part(0, 0.5));
-    TextEvaluation text = under(run.mask, run.plan->mask(), progress.part(reference ? 0.5 : 0, 1)).text.value();
+        other = score(*reference, progress.part(0, 0.5));
+    TextEvaluation text = score(run, progress.part(reference ? 0.5 : 0, 1)).text.value();
     if (other)
         text.reference = referenceOf(*other, text);
     return text;
@@ -158,12 +172,13 @@ TextEvaluation KeptText::under(const PlannedMask& run, const std::optional<Plann
 std::vector<Evaluation> KeptText::under(const std::vector<std::string>& names, const std::vector<PruningMask>& masks,
                                         const Progress& progress) {
     const auto count = static_cast<double>(masks.size() + 1);
-    const Evaluation dense = under({}, PruningMask(m_ready.model->spec()), progress.part(0, 1 / count));
+    const PruningMask all(m_ready.model->spec());
+    const Evaluation dense = under({{}, all, m_ready.reference(), {}}, progress.part(0, 1 / count));
     std::vector<Evaluation> runs;
     for (std::size_t i = 0; i < masks.size(); ++i) {
         const auto done = static_cast<double>(i + 1);
-        runs.push_back(
-            under({names[i], maskDigest(masks[i])}, masks[i], progress.part(done / count, (done + 1) / count)));
+        runs.push_back(under({{names[i], maskDigest(masks[i])}, masks[i], *m_ready.model, m_ready.adapter},
+                             progress.part(done / count, (done + 1) / count)));
         runs.back().text->reference = referenceOf(dense, *runs.back().text);
     }
     return runs;
@@ -171,16 +186,16 @@ std::vector<Evaluation> KeptText::under(const std::vector<std::string>& names, c
 
 TaskRun keptTask(EvaluationKeeper& keeper, ReadyModel& ready, const PlannedMask& planned, const Tokenizer& tokenizer,
                  const AskedTask& asked, const Progress& progress) {
-    Evaluation evaluation = evaluationOf(ready, planned.mask);
+    Evaluation evaluation = runOf(ready, planned.mask, planned.adapter);
     TaskEvaluation task = taskEvaluation(asked, {});
     if (const TaskEvaluation* known = keeper.task(evaluation, task)) {
-        note(ready,
-             fmt::format("{} answers to {} were read from {}", possessive(planned.mask), task.name, keeper.path()));
+        note(ready, fmt::format("{} answers to {} were read from {}", possessive(planned.mask, planned.adapter),
+                                task.name, keeper.path()));
         return known->run;
     }
     const auto begin = std::chrono::steady_clock::now();
     evaluation.warnings = ready.warnings;
-    task.run = askTask(*ready.model, *planned.plan, tokenizer, asked, progress);
+    task.run = askTask(*planned.model, *planned.plan, tokenizer, asked, progress);
     evaluation.seconds = secondsSince(begin);
     evaluation.tasks = {task};
     keeper.keep(std::move(evaluation));
@@ -194,12 +209,13 @@ std::optional<Predictor> predictorFor(bool isRequested, const ReadyModel& ready,
         throw UsageError("requires --protocol token_ppl: losses are predicted per token", "--predict");
     if (!isPerToken)
         return std::nullopt;
-    if (keeper && keeper->session().prediction)
+    const bool isKept = keeper && !ready.adapter.isPresent();
+    if (isKept && keeper->session().prediction)
         return predictorOf(keeper->session());
     if (!isRequested)
         return std::nullopt;
     auto basis = predictionBasis(*ready.model, text, {}, progress);
-    if (keeper) {
+    if (isKept) {
         keeper->keep(basis);
         return predictorOf(keeper->session());
     }

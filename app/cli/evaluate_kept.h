@@ -11,6 +11,7 @@
 #include "app/cli/evaluate_text.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ namespace secateur::cli {
 /// The session of `evaluate --out`. Its results are not computed again. New results are written at once.
 class EvaluationKeeper {
 public:
+    /// The session belongs to the model without its adapter; evaluations state the adapter.
     /// @throws Error if the file cannot be extended, or belongs to another model
     EvaluationKeeper(std::string path, const Model& model);
 
@@ -34,10 +36,12 @@ public:
     /// Adds the gradients for predictions to the session and writes the file. @throws Error
     void keep(std::shared_ptr<const PredictionBasis> basis);
 
-    // The session's run with the same mask, data and rules as `like`; null if there is none.
-    const Evaluation* text(const Evaluation& like) const { return sameText(m_session, like, like.mask.digest); }
+    // The session's run with the same mask, adapter, data and rules as `like`; null if there is none.
+    const Evaluation* text(const Evaluation& like) const {
+        return sameText(m_session, like, like.mask.digest, like.adapter.digest);
+    }
     const TaskEvaluation* task(const Evaluation& like, const TaskEvaluation& task) const {
-        return sameTask(m_session, like, task, like.mask.digest);
+        return sameTask(m_session, like, task, like.mask.digest, like.adapter.digest);
     }
 
 private:
@@ -52,8 +56,6 @@ public:
     /// All arguments must outlive this object.
     KeptText(EvaluationKeeper& keeper, ReadyModel& ready, const EvaluationText& text, std::int64_t batchTokens);
 
-    /// The evaluation of a mask. @throws Error as TextEvaluator; Cancelled
-    Evaluation under(const EvaluatedMask& mask, const PruningMask& cuts, const Progress& progress);
     /// The evaluation of a mask, compared with a reference.
     TextEvaluation under(const PlannedMask& run, const std::optional<PlannedMask>& reference, const Progress& progress);
     /// The evaluations of several masks, each compared with the dense model. @param names names of the masks, in order
@@ -61,22 +63,33 @@ public:
                                   const Progress& progress);
 
 private:
-    Evaluation wanted(const EvaluatedMask& mask) const;
-    void keepPart(Evaluation evaluation, const PruningMask& cuts);
+    /// A mask to evaluate. The model is that of the command, or its reference.
+    struct Run {
+        EvaluatedMask mask;
+        const PruningMask& cuts;
+        const Model& model;
+        EvaluatedAdapter adapter;
+    };
+
+    Evaluation under(const Run& wanted, const Progress& progress);
+    Evaluation evaluationOf(const Run& wanted) const;
+    TextEvaluator& evaluatorOf(const Model& model, const Progress& progress);
+    void keepPart(Evaluation evaluation, const Run& wanted);
 
     EvaluationKeeper& m_keeper;
     ReadyModel& m_ready;
     const EvaluationText& m_text;
     std::int64_t m_batchTokens;
-    std::vector<std::string> m_warnings; ///< warnings that every evaluation gets
-    std::optional<TextEvaluator> m_evaluator;
+    std::vector<std::string> m_warnings;                ///< warnings that every evaluation gets
+    std::map<const Model*, TextEvaluator> m_evaluators; ///< by model
 };
 
 /// The run of a task under a mask. If the session has no such run, runs the task and writes the result.
 TaskRun keptTask(EvaluationKeeper& keeper, ReadyModel& ready, const PlannedMask& planned, const Tokenizer& tokenizer,
                  const AskedTask& asked, const Progress& progress);
 
-/// The predictor of the session. If the session has no gradients and a prediction is requested, measures them and
+/// The predictor of the session; with an adapter a new one, because the session's gradients are those of the model
+/// without it. If the session has no gradients and a prediction is requested, measures them and
 /// writes them. Empty if there is no predictor, and for texts that are scored per word.
 /// @throws Error, UsageError if a prediction is requested but not possible; Cancelled
 std::optional<Predictor> predictorFor(bool isRequested, const ReadyModel& ready, const EvaluationText& text,

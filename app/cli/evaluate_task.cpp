@@ -74,7 +74,7 @@ std::vector<std::string> cellsOf(const TaskEvaluation& task, const TaskMetric& m
 }
 
 void printMetrics(const TaskEvaluation& task, const Evaluation& evaluation) {
-    std::vector<std::string> labels{shownMask(evaluation.mask)};
+    std::vector<std::string> labels{shownName(evaluation.mask, evaluation.adapter)};
     if (task.reference)
         labels = {shownMask(task.reference->mask), labels.front(), "difference", "right then wrong, wrong then right"};
     Table table(labels.size());

@@ -23,8 +23,8 @@ namespace secateur::cli {
 
 namespace {
 
-std::array<std::string, 3> row(const EvaluatedMask& mask, const Perplexity& run) {
-    return {shownMask(mask), significant(run.perplexity(), 6), withError(run.lossNats, run.standardError)};
+std::array<std::string, 3> row(const std::string& title, const Perplexity& run) {
+    return {title, significant(run.perplexity(), 6), withError(run.lossNats, run.standardError)};
 }
 
 void printHeading(const TextEvaluation& text, const Evaluation& evaluation) {
@@ -49,11 +49,6 @@ std::string shownSource(const std::string& source) {
 
 std::string shownMask(const EvaluatedMask& mask) {
     return mask.name.empty() ? "dense" : mask.name;
-}
-
-void printAdapter(const ModelCard& card) {
-    if (!card.adapter.empty())
-        print("all rows with the adapter {}\n", card.adapter);
 }
 
 BosRule bosRuleFor(std::optional<BosMode> mode, std::string_view user) {
@@ -82,11 +77,10 @@ EvaluationText readText(ReadyModel& ready, const TextOptions& options, const Pro
     return text;
 }
 
-TextEvaluation evaluateText(const ReadyModel& ready, const EvaluationText& text, std::int64_t batchTokens,
-                            const PlannedMask& run, const std::optional<PlannedMask>& reference,
-                            const Progress& progress) {
+TextEvaluation evaluateText(const EvaluationText& text, std::int64_t batchTokens, const PlannedMask& run,
+                            const std::optional<PlannedMask>& reference, const Progress& progress) {
     const auto score = [&](const PlannedMask& planned, const Progress& part) {
-        return perplexity(*ready.model, *planned.plan, text.scored, batchTokens, part);
+        return perplexity(*planned.model, *planned.plan, text.scored, batchTokens, part);
     };
     std::optional<ReferenceText> compared;
     if (reference)
@@ -105,8 +99,8 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation) {
     printHeading(text, evaluation);
     Rows<3> rows;
     if (text.reference)
-        rows.push_back(row(text.reference->mask, text.reference->perplexity));
-    rows.push_back(row(evaluation.mask, run));
+        rows.push_back(row(shownMask(text.reference->mask), text.reference->perplexity));
+    rows.push_back(row(shownName(evaluation.mask, evaluation.adapter), run));
     if (text.reference)
         rows.push_back(
             {"difference", "", withError(text.reference->difference.nats, text.reference->difference.standardError)});
@@ -122,9 +116,9 @@ void printText(const TextEvaluation& text, const Evaluation& evaluation) {
 void printRuns(const std::vector<Evaluation>& runs) {
     const TextEvaluation& first = runs.front().text.value();
     printHeading(first, runs.front());
-    Rows<3> rows{row({}, first.reference->perplexity)};
+    Rows<3> rows{row("dense", first.reference->perplexity)};
     for (const Evaluation& run : runs)
-        rows.push_back(row(run.mask, run.text->perplexity));
+        rows.push_back(row(shownName(run.mask, run.adapter), run.text->perplexity));
     Table table({{}, {"perplexity", Align::right}, {lossUnit(first), Align::point}}, rows);
     table.add({"difference", Align::point}, [&](std::size_t at) { // the first row is the dense model
         const LossDifference difference = at > 0 ? runs[at - 1].text->reference->difference : LossDifference();
@@ -203,8 +197,9 @@ SequenceSet readSequences(ReadyModel& ready, const TextOptions& options, const P
 
 PooledEvaluation evaluatePooled(const ReadyModel& ready, const TextOptions& options, const SequenceSet& set,
                                 const PlannedMask& run, const PlannedMask& reference, const Progress& progress) {
-    return {sourceName(options.path), dataDigest(set), lengthOf(options, ready.model->spec()), reference.mask,
-            pooledDistance(*ready.model, *run.plan, *reference.plan, set, options.batchTokens, progress)};
+    return {
+        sourceName(options.path), dataDigest(set), lengthOf(options, ready.model->spec()), reference.mask,
+        pooledDistance(*ready.model, *run.plan, *reference.plan, set, options.batchTokens, progress, reference.model)};
 }
 
 void printPooled(const PooledEvaluation& pooled, const Evaluation& evaluation) {
@@ -214,9 +209,10 @@ void printPooled(const PooledEvaluation& pooled, const Evaluation& evaluation) {
           shownSource(pooled.source), grouped(static_cast<std::uint64_t>(distance.tokens)), grouped(distance.sequences),
           distance.sequences == 1 ? "sequence" : "sequences", pooled.sequenceLength, evaluation.dtype);
     const auto shown = [](const MeanDistance& mean) { return withError(mean.value, mean.standardError); };
-    print(Table({{}, {"relative distance", Align::point}, {"cosine distance", Align::point}},
-                Rows<3>{{fmt::format("{} to {}", shownMask(evaluation.mask), shownMask(pooled.reference)),
-                         shown(distance.relative), shown(distance.cosine)}}));
+    print(Table(
+        {{}, {"relative distance", Align::point}, {"cosine distance", Align::point}},
+        Rows<3>{{fmt::format("{} to {}", shownName(evaluation.mask, evaluation.adapter), shownMask(pooled.reference)),
+                 shown(distance.relative), shown(distance.cosine)}}));
 }
 
 namespace {

@@ -31,13 +31,16 @@ void addTextOptions(CLI::App& verb, TextOptions& options);
 struct PlannedMask {
     EvaluatedMask mask;
     std::shared_ptr<const Plan> plan;
+    const Model* model = nullptr;  ///< the plan's model
+    EvaluatedAdapter adapter = {}; ///< of the model
 };
 
 /// Reads the text, and adds its warnings to those of the model.
 EvaluationText readText(ReadyModel& ready, const TextOptions& options, const Progress& progress);
 
-TextEvaluation evaluateText(const ReadyModel& ready, const EvaluationText& text, std::int64_t batchTokens,
-                            const PlannedMask& run, const std::optional<PlannedMask>& reference, const Progress& progress);
+/// Scores a text under a mask and under its reference.
+TextEvaluation evaluateText(const EvaluationText& text, std::int64_t batchTokens, const PlannedMask& run,
+                            const std::optional<PlannedMask>& reference, const Progress& progress);
 
 /// The BOS rule for sequences and tasks that a value of --bos stands for. @param user "tasks" or "encoders", for error
 /// messages
@@ -47,8 +50,6 @@ BosRule bosRuleFor(std::optional<BosMode> mode, std::string_view user);
 // Names as they are printed: "the built-in text" for the source "built-in"; "dense" for a mask without a name.
 std::string shownSource(const std::string& source);
 std::string shownMask(const EvaluatedMask& mask);
-/// Prints the adapter that all results of an evaluation have, also those of the dense model; nothing without one.
-void printAdapter(const ModelCard& card);
 
 /// Prints the losses of a text under a mask and of its reference.
 void printText(const TextEvaluation& text, const Evaluation& evaluation);

@@ -151,6 +151,7 @@ void printCurves(const Curves& curves) {
     addUsed(table, {"compensation"}, points, [](const ShownPoint& shown) {
         return shown.point.key.compensation == "own" ? "" : shown.point.key.compensation;
     });
+    addUsed(table, {"recovery"}, points, [](const ShownPoint& shown) { return shown.point.key.recovered; });
     table.add({"parameters", Align::point},
               [&](std::size_t row) { return row == 0 ? "" : "-" + shownSaving(points[row].point, curves.dense); });
     addMeasured(table, curves, points);
@@ -166,7 +167,8 @@ void printSweep(const Session& session, const Curves& curves, double seconds, bo
     printNotes(curves.warnings);
     forEachPoint(curves, [](const std::string& strategy, const CurvePoint& point) {
         if (!point.error.empty())
-            printNote("{} {}: {}", strategy, budgetText(point.key.budget), point.error);
+            printNote("{} {}{}: {}", strategy, budgetText(point.key.budget),
+                      point.key.recovered.empty() ? "" : " + " + point.key.recovered, point.error);
     });
 }
 

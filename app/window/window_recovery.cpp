@@ -2,9 +2,14 @@
 
 #include "analysis/base/error.h"
 #include "backends/base/atomic_file.h"
+#include "backends/engine/adapted_model.h"
+#include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"
+#include "backends/training/recovery_folder.h"
 #include "backends/training/training_checkpoint.h"
 #include "backends/training/training_data.h"
+
+#include <fmt/core.h>
 
 #include <chrono>
 #include <filesystem>
@@ -47,6 +52,14 @@ TrainingRun runOf(const RecoveryRequest& request, const std::string& key) {
     return run;
 }
 
+/// The run that a job has stored. @throws Error if its checkpoint was removed
+TrainingRun storedRun(const RecoveryRequest& request, const std::string& key) {
+    const std::string path = checkpointPath(request.folder, key);
+    if (auto run = readTrainingRun(path))
+        return std::move(*run);
+    throw Error("was removed, so that there is no adapter", path, "Train again");
+}
+
 } // namespace
 
 std::vector<std::string> recoverModel(const Model& model, const RecoveryRequest& request, const TrainingWatch& watch,
@@ -73,13 +86,42 @@ std::vector<std::string> recoverModel(const Model& model, const RecoveryRequest&
 
 void writeRecovered(const Model& model, const RecoveryRequest& request, const std::string& key,
                     const std::string& folder) {
-    const std::string path = checkpointPath(request.folder, key);
-    const auto run = readTrainingRun(path);
-    if (!run)
-        throw Error("was removed, so that the adapter cannot be written", path, "Train again");
-    writeAdapter(folder, adapterOf(run->result(), run->settings.adapter, model), model,
-                 request.mask.mask.keepsAll() ? nullptr : &request.mask);
-    writeWhole((fs::path(folder) / "training.csv").string(), trainingCsv(*run), FileKind::csv);
+    const TrainingRun run = storedRun(request, key);
+    writeAdapter(folder, bestAdapter(run, model), model, request.mask.mask.keepsAll() ? nullptr : &request.mask);
+    writeWhole((fs::path(folder) / "training.csv").string(), trainingCsv(run), FileKind::csv);
+}
+
+OpenedAdapter recoveredModel(const std::shared_ptr<const Model>& model, const RecoveryRequest& request,
+                             const std::string& key) {
+    const auto adapter = std::make_shared<const Adapter>(bestAdapter(storedRun(request, key), *model));
+    return {withAdapter(model, adapter, {}), {"adapter", adapterDigest(*adapter)}, request.mask, {}};
+}
+
+OpenedAdapter openAdapter(const std::shared_ptr<const Model>& model, const std::string& folder) {
+    const auto adapter = std::make_shared<const Adapter>(readAdapter(folder, *model));
+    const AdapterOrigin origin = adapterOrigin(folder);
+    const fs::path whole = (fs::path(folder) / "").lexically_normal();
+    OpenedAdapter opened{withAdapter(model, adapter, {}, folder),
+                         {whole.parent_path().filename().string(), adapterDigest(*adapter)},
+                         {},
+                         {}};
+    if (!origin.fingerprint.empty() && origin.fingerprint != model->fingerprint())
+        opened.warnings.push_back(
+            fmt::format("{}: The adapter was trained on a checkpoint with another fingerprint", folder));
+    if (!origin.maskPath.empty()) {
+        MaskReading reading = readMask(origin.maskPath, model->spec(), model->fingerprint());
+        for (const std::string& warning : reading.warnings)
+            opened.warnings.push_back(origin.maskPath + ": " + warning);
+        opened.mask = std::move(reading.record);
+    }
+    return opened;
+}
+
+TrainingSize trainingSize(const Model& model, const std::string& data, int length, const Progress& progress) {
+    TrainingDataRequest wanted;
+    wanted.path = data;
+    wanted.length = length;
+    return sizeOf(splitOff(readTrainingSet(model, wanted, progress)));
 }
 
 } // namespace secateur

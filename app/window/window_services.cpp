@@ -116,6 +116,9 @@ Services windowServices() {
                               const Progress& progress) { return exportModel(model, target, request, progress); };
     services.recover = recoverModel;
     services.writeRecovered = writeRecovered;
+    services.recoveredModel = recoveredModel;
+    services.openAdapter = openAdapter;
+    services.trainingSize = trainingSize;
     services.modelExtensions = modelExtensions();
     return services;
 }

@@ -62,6 +62,7 @@ OrderedJson curvePointFields(const Session& session, const CurvePoint& point) {
     fields.update(measuredFields(point));
     fields["choosing_seconds"] = finiteOrNull(point.choosingSeconds);
     fields["scoring_seconds"] = finiteOrNull(point.scoringSeconds);
+    fields["training_seconds"] = finiteOrNull(point.trainingSeconds);
     fields["error"] = point.error.empty() ? OrderedJson() : OrderedJson(point.error);
     return fields;
 }

@@ -68,6 +68,12 @@ OrderedJson maskFields(const EvaluatedMask& mask) {
     return mask.name.empty() ? OrderedJson() : OrderedJson{{"name", mask.name}, {"digest", mask.digest}};
 }
 
+/// Adds the adapter of an evaluation, if there is one.
+void addAdapter(OrderedJson& fields, const EvaluatedAdapter& adapter) {
+    if (adapter.isPresent())
+        fields["adapter"] = {{"name", adapter.name}, {"digest", adapter.digest}};
+}
+
 OrderedJson lossFields(const Perplexity& run) {
     OrderedJson nats = OrderedJson::array();
     for (const WindowLoss& window : run.windows)
@@ -164,6 +170,7 @@ OrderedJson storedFields(const Evaluation& evaluation) {
                        {"device", evaluation.device},
                        {"created", evaluation.created},
                        {"seconds", evaluation.seconds}};
+    addAdapter(fields, evaluation.adapter);
     if (evaluation.text) {
         fields["text"] = textFields(*evaluation.text);
         fields["text"]["is_complete"] = evaluation.text->isComplete();
@@ -302,6 +309,7 @@ std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, 
                          {"mask", maskFields(evaluation.mask)},
                          {"dtype", evaluation.dtype},
                          {"device", evaluation.device}};
+    addAdapter(document, evaluation.adapter);
     if (evaluation.text)
         document["text"] = textFields(*evaluation.text);
     if (evaluation.pooled)
@@ -326,6 +334,7 @@ std::string evaluationsJson(const ModelCard& card, std::span<const Evaluation> r
     for (const Evaluation& run : runs) {
         OrderedJson fields{
             {"mask", maskFields(run.mask)}, {"seconds", run.seconds}, {"reused_layers", run.reusedLayers}};
+        addAdapter(fields, run.adapter);
         fields["parameters"] = run.parameters;
         fields["kv_bytes_per_token"] = run.kvBytesPerToken;
         addPrediction(fields, run);

@@ -24,6 +24,7 @@ using hdf5::Handle;
 using Points = std::vector<CurvePoint>;
 
 constexpr const char* denseName = "dense"; ///< of the group of the dense model, beside those of strategies
+constexpr int firstWithCurves = 4;         ///< version of the format
 constexpr std::int64_t mostCounted = std::int64_t{1} << 53;
 
 struct NumberField {
@@ -31,6 +32,7 @@ struct NumberField {
     double CurvePoint::*value;
     const char* meaning;
     bool isSigned = false; ///< whether it may be below 0
+    int since = 4;         ///< first version of the format that has this field
 };
 
 constexpr NumberField numberFields[] = {
@@ -45,6 +47,7 @@ constexpr NumberField numberFields[] = {
     {"tokens_per_second", &CurvePoint::tokensPerSecond, "new tokens per second of generation"},
     {"choosing_seconds", &CurvePoint::choosingSeconds, "until the mask was chosen"},
     {"scoring_seconds", &CurvePoint::scoringSeconds, "of losses and tasks; 0 if another point has the same mask"},
+    {"training_seconds", &CurvePoint::trainingSeconds, "of the recovery training", false, 5},
 };
 
 struct CountField {
@@ -340,9 +343,12 @@ Points readPoints(const Handle& group, const StoredMasks& masks) {
         [](CurvePoint& point, std::int64_t value) { point.removed.neurons = value; });
     set(readIntegers(group, "parameters", points.size(), 0),
         [](CurvePoint& point, std::int64_t value) { point.parameters = value; });
-    for (const NumberField& field : numberFields)
+    for (const NumberField& field : numberFields) {
+        if (field.since > firstWithCurves && !hdf5::exists(group, field.name))
+            continue; // the group was written by an older version
         set(readNumberColumn(group, field.name, points.size(), field.isSigned),
             [&](CurvePoint& point, double value) { point.*field.value = value; });
+    }
     set(readTextColumn(group, "error", points.size()),
         [](CurvePoint& point, const std::string& error) { point.error = error; });
     return points;

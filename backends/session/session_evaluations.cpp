@@ -192,6 +192,11 @@ auto reading(const std::string& place, Read read) {
 Evaluation readDescription(const Handle& group) {
     Evaluation evaluation;
     evaluation.mask = {hdf5::readText(group, "mask_name"), hdf5::readText(group, "mask_digest")};
+    if (hdf5::hasAttribute(group, "adapter_digest")) {
+        evaluation.adapter = {hdf5::readText(group, "adapter_name"), hdf5::readText(group, "adapter_digest")};
+        if (!evaluation.adapter.isPresent())
+            throw Error("is empty", "adapter_digest");
+    }
     evaluation.dtype = hdf5::readText(group, "dtype");
     evaluation.device = hdf5::readText(group, "device");
     evaluation.created = hdf5::readText(group, "created");
@@ -244,6 +249,10 @@ Evaluation readEvaluation(const Handle& group, const std::string& place) {
 void writeEvaluation(const Handle& group, const Evaluation& evaluation) {
     hdf5::writeText(group, "mask_name", evaluation.mask.name);
     hdf5::writeText(group, "mask_digest", evaluation.mask.digest);
+    if (evaluation.adapter.isPresent()) {
+        hdf5::writeText(group, "adapter_name", evaluation.adapter.name);
+        hdf5::writeText(group, "adapter_digest", evaluation.adapter.digest);
+    }
     hdf5::writeText(group, "dtype", evaluation.dtype);
     hdf5::writeText(group, "device", evaluation.device);
     hdf5::writeText(group, "created", evaluation.created);

@@ -30,7 +30,7 @@ namespace {
 
 using hdf5::Handle;
 
-constexpr std::int64_t sessionVersion = 4;
+constexpr std::int64_t sessionVersion = 5;
 constexpr const char* format = "secateur-session";
 
 /// The lock for all use of HDF5, because the HDF5 of Linux distributions is not thread-safe.

@@ -74,7 +74,40 @@ private slots:
         const Outcome without = run(evaluate);
         const Outcome with = run(evaluate + QStringList{"--adapter", m_folder.path("whole")});
         QCOMPARE(with.status, 0);
-        QVERIFY(with.out != without.out);
+        const Json plain = without.json();
+        const Json adapted = with.json();
+        QVERIFY(!plain.contains("adapter"));
+        QCOMPARE(adapted.at("adapter").at("name"), "whole");
+        QVERIFY(adapted.at("text").at("loss_nats") != plain.at("text").at("loss_nats"));
+        QCOMPARE(adapted.at("text").at("reference").at("loss_nats"), plain.at("text").at("reference").at("loss_nats"));
+
+        // A session of the model holds both, and neither is taken for the other.
+        const QStringList out{"--out", m_folder.path("both.h5")};
+        const Outcome kept = run(evaluate + QStringList{"--adapter", m_folder.path("whole/")} + out);
+        QVERIFY2(kept.status == 0, qPrintable(kept.error));
+        QCOMPARE(run(evaluate + out).json().at("text").at("loss_nats"), plain.at("text").at("loss_nats"));
+        const Outcome again = run(evaluate + QStringList{"--adapter", m_folder.path("whole")} + out);
+        QCOMPARE(again.json().at("text").at("loss_nats"), adapted.at("text").at("loss_nats"));
+        QVERIFY2(again.out.contains("cut.mask.json + whole's losses were read from"), again.out.constData());
+        const Json session = run({"session", "show", m_folder.path("both.h5"), "--json"}).json();
+        QCOMPARE(session.at("model").at("fingerprint"), plain.at("model").at("fingerprint"));
+        QCOMPARE(session.at("evaluations").size(), std::size_t{3});
+        QCOMPARE(session.at("evaluations").at(1).at("adapter"), adapted.at("adapter"));
+        QCOMPARE(session.at("evaluations").at(1).at("text").at("delta_nats"), adapted.at("text").at("delta_nats"));
+        const Outcome shown = run({"session", "show", m_folder.path("both.h5")});
+        QVERIFY2(shown.out.contains("cut.mask.json + whole"), shown.out.constData());
+
+        // Compared with the mask without the adapter, and without a mask.
+        const Outcome regained = run(evaluate + QStringList{"--adapter", m_folder.path("whole"), "--against", m_mask});
+        QCOMPARE(regained.json().at("text").at("reference").at("loss_nats"), plain.at("text").at("loss_nats"));
+        QStringList dense = evaluate;
+        dense.remove(dense.indexOf("--mask"), 2);
+        const Json changed = run(dense + QStringList{"--adapter", m_folder.path("whole")}).json();
+        QCOMPARE(changed.at("text").at("reference").at("loss_nats"), plain.at("text").at("reference").at("loss_nats"));
+        const Json several = run(evaluate + QStringList{"--mask", m_mask, "--adapter", m_folder.path("whole")}).json();
+        QCOMPARE(several.at("runs").at(1).at("text").at("reference").at("loss_nats"),
+                 plain.at("text").at("reference").at("loss_nats"));
+        QCOMPARE(several.at("runs").at(1).at("adapter"), adapted.at("adapter"));
     }
 
     // The program is killed again and again, and starts again until it is done.

@@ -69,6 +69,14 @@ private:
                               more);
     }
 
+    /// Points of two strategies, pruned and recovered.
+    QStringList recovering(const QString& out, const QStringList& more = {}) const {
+        return sweep(out, QStringList{"--strategy", "gate_norm,random_head", "--budgets", "1,2", "--text", m_text,
+                                      "--score", m_text, "--recover", "quick", "--recover-data", m_text,
+                                      "--recover-steps", "3"} +
+                              more);
+    }
+
 private slots:
     void initTestCase() {
         test::writeDrawnFolder(m_scratch, "model", DrawnShape{.layers = 6, .heads = 4, .kvHeads = 2});
@@ -167,6 +175,109 @@ private slots:
         QVERIFY2(merged.status == 0, qPrintable(merged.error));
         QVERIFY2(merged.out.contains("12 points"), merged.out.constData());
         QCOMPARE(bitsOf(sessionAt(scratch.path("all.h5"))), bitsOf(sessionAt(scratch.path("whole.h5"))));
+    }
+
+    void recoveredPointsStandBesideThePrunedOnes() {
+        const Scratch scratch;
+        const QString out = scratch.path("s.h5");
+        const QStringList masks{"--masks", scratch.path("masks"), "--json"};
+        const Outcome outcome = run(recovering(out, masks));
+        QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+        const Json points = outcome.json().at("curves").at("gate_norm");
+        QCOMPARE(points.size(), std::size_t{4});
+        for (const std::size_t i : {0, 2}) {
+            const Json& pruned = points.at(i);
+            const Json& recovered = points.at(i + 1);
+            QVERIFY(pruned.at("recovered").is_null() && pruned.at("training_seconds").is_null());
+            QCOMPARE(recovered.at("recovered"), "quick:steps=3:data=text");
+            QCOMPARE(recovered.at("mask"), pruned.at("mask"));
+            QCOMPARE(recovered.at("parameters"), pruned.at("parameters"));
+            QVERIFY(recovered.at("training_seconds").get<double>() > 0);
+            QVERIFY(recovered.at("loss_nats") != pruned.at("loss_nats"));
+        }
+        const QStringList folders = QDir(out + ".adapters").entryList(QDir::Dirs | QDir::NoDotAndDotDot);
+        QCOMPARE(folders.size(), 4);
+        // An adapter of the sweep evaluates to the loss of its point.
+        const std::string digest = points.at(3).at("mask").at("digest");
+        const QString start = QString::fromStdString(digest.substr(digest.find(':') + 1, 12));
+        const QString folder = folders.filter(start).value(0);
+        QCOMPARE(folder, start + "-quick-steps-3-data-text");
+        const Outcome evaluated =
+            run({"evaluate", m_model, "--mask", scratch.path("masks/gate_norm_2.mask.json"), "--adapter",
+                 out + ".adapters/" + folder, "--dtype", "float32", "--text", m_text, "--max-tokens", "512",
+                 "--window", "32", "--threads", "1", "--json"});
+        QVERIFY2(evaluated.status == 0, qPrintable(evaluated.error));
+        QVERIFY(std::abs(evaluated.json().at("text").at("loss_nats").get<double>() -
+                         points.at(3).at("loss_nats").get<double>()) < 1e-6);
+        // The figure has a line for them, and the same command runs nothing again.
+        const QString figure = scratch.path("curves.csv");
+        QCOMPARE(run({"plot", out, "--figure", "curves", "--out", figure}).status, 0);
+        QVERIFY2(bytesAt(figure).contains("gate_norm + quick:steps=3:data=text"), bytesAt(figure).constData());
+        const QByteArray bytes = bytesAt(out);
+        QCOMPARE(run(recovering(out, masks)).status, 0);
+        QCOMPARE(bytesAt(out), bytes);
+    }
+
+    void aKilledRecoveryGoesOn() {
+        const Scratch scratch;
+        const QString whole = scratch.path("whole.h5");
+        QCOMPARE(run(recovering(whole)).status, 0);
+        const std::string bits = bitsOf(sessionAt(whole));
+        const QString out = scratch.path("s.h5");
+        int kills = 0;
+        for (int i = 0; i < 40; ++i) {
+            QProcess program;
+            program.start(SECATEUR_CLI, recovering(out));
+            QVERIFY(program.waitForStarted());
+            if (program.waitForFinished(120 + 25 * i))
+                break;
+            if (i % 2 == 0)
+                program.kill();
+            else
+                program.terminate();
+            program.waitForFinished();
+            ++kills;
+        }
+        QCOMPARE(run(recovering(out)).status, 0);
+        qInfo("%d kills", kills);
+        QCOMPARE(bitsOf(sessionAt(out)), bits);
+        for (const QString& folder : QDir(whole + ".adapters").entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
+            const QString file = ".adapters/" + folder + "/adapter_model.safetensors";
+            QVERIFY(!bytesAt(whole + file).isEmpty());
+            QCOMPARE(bytesAt(out + file), bytesAt(whole + file));
+        }
+        // Without masks of its own, a recovery takes those that an earlier sweep chose.
+        const QString later = scratch.path("later.h5");
+        QStringList pruned = recovering(later);
+        pruned.remove(pruned.indexOf("--recover"), 6);
+        QCOMPARE(run(pruned).status, 0);
+        QCOMPARE(run(recovering(later)).status, 0);
+        QCOMPARE(bitsOf(sessionAt(later)), bits);
+    }
+
+    void aFailedRecoveryLeavesTheOtherPoints() {
+        const Scratch scratch;
+        const QString out = scratch.path("s.h5");
+        scratch.write("s.h5.adapters", "in the way");
+        const Outcome outcome = run(recovering(out));
+        QCOMPARE(outcome.status, 0);
+        QVERIFY2(outcome.error.contains("gate_norm 1 + quick:steps=3:data=text: "), qPrintable(outcome.error));
+        const Curves curves = sessionAt(out).curves[0];
+        for (const Curve& curve : curves.curves)
+            for (const CurvePoint& point : curve.points) {
+                QCOMPARE(point.error.empty(), point.key.recovered.empty());
+                QCOMPARE(std::isnan(point.lossNats), !point.key.recovered.empty());
+            }
+        QVERIFY(QFile::remove(out + ".adapters"));
+        QCOMPARE(run(recovering(out, {"--retry"})).status, 0);
+        const Outcome whole = run(recovering(scratch.path("whole.h5")));
+        QCOMPARE(bitsOf(sessionAt(out)), bitsOf(sessionAt(scratch.path("whole.h5"))));
+    }
+
+    void theForecastCountsTrainings() {
+        const Scratch scratch;
+        const Outcome outcome = run(recovering(scratch.path("s.h5"), {"--progress", "plain"}));
+        QVERIFY2(outcome.error.contains("4 trainings on "), qPrintable(outcome.error));
     }
 
     void partsOfTheTextShowHowStableMasksAre() {
@@ -269,6 +380,9 @@ private slots:
             "\"4/3\" is no part such as 3/16");
         row("an unknown compensation", {"--strategy", "gate_norm", "--budgets", "1", "--compensate", "best"}, 2,
             "\"best\" is not a mode of compensation: use own, none, bias, scale, both, weights");
+        row("an unknown recipe", {"--strategy", "gate_norm", "--budgets", "1", "--recover", "slow"}, 2,
+            "Known recipes: amp, gate_norm, quick");
+        row("steps of no recovery", {"--strategy", "gate_norm", "--budgets", "1", "--recover-steps", "3"}, 2, "--recover");
         row("a size without a preset", {"--strategy", "gate_norm", "--budgets", "1", "--size", "paper"}, 2,
             "requires --preset");
         row("a text that is not there", {"--strategy", "gate_norm", "--budgets", "1", "--score", "nowhere.txt"}, 1,

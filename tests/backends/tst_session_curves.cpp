@@ -59,6 +59,39 @@ private slots:
         QCOMPARE(curvesOf(readSession(path)), curvesOf(written));
     }
 
+    void recoveredPointsAreKept() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        Session session = evaluatedSession();
+        CurvePoint recovered = session.curves[0].curves[0].points[0];
+        recovered.key.recovered = "quick:steps=5";
+        recovered.trainingSeconds = 12.5;
+        Curves more{.conditions = session.curves[0].conditions, .dense = session.curves[0].dense};
+        more.curves = {{session.curves[0].curves[0].strategy, {recovered}}};
+        join(session.curves[0], more);
+        writeSession(session, path);
+        const Session read = readSession(path);
+        QCOMPARE(curvesOf(read), curvesOf(session));
+        const CurvePoint* point = read.curves[0].curves[0].point(recovered.key);
+        QVERIFY(point);
+        QCOMPARE(point->trainingSeconds, 12.5);
+    }
+
+    void pointsOfVersionFourHaveNoTraining() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        const Session written = evaluatedSession();
+        writeSession(written, path);
+        change(path, [](const hdf5::Handle& file) {
+            const hdf5::Handle all = hdf5::openGroup(file, "curves");
+            for (const std::string& strategy : hdf5::children(all))
+                for (const std::string& number : hdf5::children(hdf5::openGroup(all, strategy)))
+                    hdf5::remove(hdf5::openGroup(hdf5::openGroup(all, strategy), number), "training_seconds");
+            hdf5::writeInteger(file, "version", 4);
+        });
+        QCOMPARE(curvesOf(readSession(path)), curvesOf(written));
+    }
+
     void aFileThatGrowsByPointsHasAllOfThem() {
         const Scratch scratch;
         const std::string path = scratch.path("s.h5").toStdString();

@@ -194,11 +194,56 @@ private slots:
         const Session written = evaluatedSession();
         writeSession(written, path);
         compare(readSession(path), written);
-        QCOMPARE(versionOf(path), 4);
+        QCOMPARE(versionOf(path), 5);
         const std::string copy = scratch.path("copy.h5").toStdString();
         addToSession(written, copy);
         addToSession(written, copy); // nothing changes, because the file already has everything
         compare(readSession(copy), written);
+    }
+
+    void runsWithAnAdapterAreApart() {
+        const Scratch scratch;
+        const std::string path = scratch.path("s.h5").toStdString();
+        const Session whole = evaluatedSession();
+        Session session = runsOf(whole, {}, {whole.masks[0]});
+        const EvaluatedMask mask{whole.masks[0].name, whole.masks[0].digest};
+        add(session, drawnEvaluation({}, drawnRun(TextProtocol::tokenPpl, 20, 10)));
+        add(session, drawnEvaluation(mask, drawnRun(TextProtocol::tokenPpl, 30, 10), {drawnChoice(1)}));
+        Evaluation adapted = drawnEvaluation(mask, drawnRun(TextProtocol::tokenPpl, 25, 10));
+        adapted.adapter = {"é", "sha256:adapter"};
+        add(session, adapted);
+        Evaluation other = drawnEvaluation({}, drawnRun(TextProtocol::tokenPpl, 22, 10), {drawnChoice(2)});
+        other.adapter = {"é", "sha256:other"};
+        other.adapter = named(session, other.adapter);
+        QCOMPARE(other.adapter.name, std::string("é (2)"));
+        QCOMPARE(named(session, {"x", "sha256:adapter"}).name, std::string("é"));
+        add(session, other);
+        QCOMPARE(session.evaluations.size(), 4);
+
+        writeSession(session, path);
+        const Session read = readSession(path);
+        compare(read, session);
+        addToSession(runsOf(session, session.evaluations, session.masks), path); // replaces each run by itself
+        compare(readSession(path), session);
+        QCOMPARE(read.evaluations[2].adapter.digest, adapted.adapter.digest);
+        QCOMPARE(shownName(read.evaluations[2].mask, read.evaluations[2].adapter), mask.name + " + é");
+        QCOMPARE(shownName(read.evaluations[3].mask, read.evaluations[3].adapter), std::string("dense + é (2)"));
+        QVERIFY(!read.evaluations[1].adapter.isPresent());
+
+        // Runs are found by both digests, and compared with runs without an adapter.
+        const Evaluation& first = read.evaluations[0];
+        QCOMPARE(sameText(read, first, mask.digest), &read.evaluations[1]);
+        QCOMPARE(sameText(read, first, mask.digest, "sha256:adapter"), &read.evaluations[2]);
+        QCOMPARE(sameText(read, first, "dense", "sha256:other"), &read.evaluations[3]);
+        QVERIFY(!sameText(read, first, "dense", "sha256:adapter"));
+        for (const std::size_t row : {2, 3}) {
+            const Evaluation found = compared(read, read.evaluations[row]);
+            QCOMPARE(found.text->reference->perplexity.lossNats, first.text->perplexity.lossNats);
+        }
+        QVERIFY(!compared(read, first).text->reference);
+        QCOMPARE(sameTask(read, first, other.tasks[0], mask.digest), &read.evaluations[1].tasks[0]);
+        QVERIFY(!sameTask(read, first, other.tasks[0], mask.digest, "sha256:adapter"));
+        QVERIFY(!sameTask(read, first, other.tasks[0], "dense"));
     }
 
     void olderVersionsOpenAndGrow() {
@@ -219,7 +264,7 @@ private slots:
         addToSession(old, path);
         QCOMPARE(versionOf(path), 2); // a session without masks and evaluations stays a file of version 2
         addToSession(whole, path);
-        QCOMPARE(versionOf(path), 4);
+        QCOMPARE(versionOf(path), 5);
         compare(readSession(path), whole);
         QCOMPARE(readSession(path).results.size(), 1);
 
@@ -231,7 +276,7 @@ private slots:
         QVERIFY(after.model.spec == before.model.spec);
         QCOMPARE(after.results.size(), before.results.size());
         QCOMPARE(after.evaluations.size(), 1);
-        QCOMPARE(versionOf(first), 4);
+        QCOMPARE(versionOf(first), 5);
     }
 
     void evaluationsWithoutTimesAreThoseOfVersionThree() {
@@ -248,7 +293,7 @@ private slots:
         change(path, [](const hdf5::Handle& file) { hdf5::writeInteger(file, "version", 3); });
         compare(readSession(path), old);
         addToSession(runsOf(whole, whole.evaluations, whole.masks), path);
-        QCOMPARE(versionOf(path), 4);
+        QCOMPARE(versionOf(path), 5);
         compare(readSession(path), whole);
     }
 

@@ -4,6 +4,7 @@
 #include "analysis/running/backward_walk.h"
 #include "analysis/running/plan_adapters.h"
 #include "analysis/running/runner_results.h"
+#include "analysis/training/training_forecast.h"
 #include "analysis/training/training_run.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/kernels/dropout.h"
@@ -188,6 +189,45 @@ class TestTraining : public QObject {
     Q_OBJECT
 
 private slots:
+    void theForecastCountsThreePassesForEachToken() {
+        ModelSpec spec;
+        spec.hidden = 64;
+        spec.vocab = 100;
+        LayerSpec layer;
+        layer.heads = layer.kvHeads = 4;
+        layer.headDim = 16;
+        layer.ffn = 128;
+        spec.layers.assign(3, layer);
+        const PruningMask dense(spec);
+        const RunSpeed speed{1e-9, 1e-6, 0};
+        TrainingSettings settings;
+        settings.accumulation = 4;
+        settings.steps = 10;
+        const TrainingSize size{101, 101 * 50, 0};
+        const auto close = [](double a, double b) { return std::abs(a - b) < 1e-9 * b; };
+        const TrainingForecast one = trainingForecast(settings, size, speed, spec, dense);
+        QCOMPARE(one.steps, 10);
+        QVERIFY(close(one.tokens, 2000));
+        QVERIFY(close(one.seconds, 3 * runSeconds(speed, spec, dense, {2000, 50, 2000})));
+        settings.steps = 0; // two epochs of 26 steps
+        const TrainingForecast epochs = trainingForecast(settings, size, speed, spec, dense);
+        QCOMPARE(epochs.steps, 52);
+        QVERIFY(close(epochs.seconds, 5.2 * one.seconds));
+        settings.minutes = 2;
+        const TrainingForecast timed = trainingForecast(settings, size, speed, spec, dense);
+        QVERIFY(close(timed.seconds, 120));
+        QCOMPARE(timed.steps, std::llround(120 / (one.seconds / 10)));
+        PruningMask cut(spec);
+        LayerMask dropped = cut.layer(1);
+        dropped.attention = AttentionCut::drop;
+        cut.setLayer(1, dropped);
+        settings.steps = 10;
+        QVERIFY(trainingForecast(settings, size, speed, spec, cut).seconds < one.seconds);
+        const TrainingSize scored{101, 101 * 50, 500};
+        QVERIFY(close(trainingForecast(settings, scored, speed, spec, dense).seconds,
+                      one.seconds + 12 * runSeconds(speed, spec, dense, {500, 50, 500})));
+    }
+
     void gradientsAreThoseOfPeft_data() { addNames(false); }
     void gradientsAreThoseOfPeft() {
         QFETCH(QString, name);

@@ -69,7 +69,7 @@ void addWrongValues(Corruptions& rows) {
         "is an HDF5 file, but not a Secateur session");
     row(
         "newer", [](const hdf5::Handle& file) { hdf5::writeInteger(file, "version", 99); },
-        "is a session of version 99; this program reads up to version 4. Open it with a newer "
+        "is a session of version 99; this program reads up to version 5. Open it with a newer "
         "Secateur");
     row(
         "no model", [](const hdf5::Handle& file) { hdf5::remove(file, "model"); }, "is a session without its model");

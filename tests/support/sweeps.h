@@ -13,8 +13,8 @@ namespace secateur::test {
 
 /// A point with all times set to 0.
 inline void clearTimes(CurvePoint& point) {
-    for (double CurvePoint::*time :
-         {&CurvePoint::choosingSeconds, &CurvePoint::scoringSeconds, &CurvePoint::tokensPerSecond})
+    for (double CurvePoint::*time : {&CurvePoint::choosingSeconds, &CurvePoint::scoringSeconds,
+                                      &CurvePoint::trainingSeconds, &CurvePoint::tokensPerSecond})
         if (!std::isnan(point.*time))
             point.*time = 0;
 }

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "analysis/running/runner.h"
+#include "backends/engine/adapted_model.h"
 #include "backends/engine/open_model.h"
 #include "backends/session/mask_json.h"
 #include "tests/support/drawn_text.h"
@@ -17,6 +18,7 @@
 #include "widgets/document/mask_names.h"
 #include "widgets/document/measurements.h"
 #include "widgets/document/selection.h"
+#include "widgets/evaluations/adapter_evaluation.h"
 #include "widgets/evaluations/effect_box.h"
 #include "widgets/evaluations/evaluation_table.h"
 #include "widgets/evaluations/evaluations_panel.h"
@@ -56,6 +58,20 @@ Widget* named(const QWidget& parent, const QString& accessibleName) {
         if (widget->accessibleName() == accessibleName)
             return widget;
     qFatal("no %s", qPrintable(accessibleName));
+}
+
+/// An adapter that changes the first layer of llama-gqa's queries by random numbers.
+std::shared_ptr<const Adapter> drawnAdapter() {
+    const auto model = openModel((test::data().filePath("forward/llama-gqa")).toStdString());
+    const std::vector<std::int64_t> shape = model->tensor(0, WeightName::query).sizes().vec();
+    at::manual_seed(7);
+    const auto numbers = [](std::int64_t count) {
+        const at::Tensor drawn = at::randn({count});
+        return std::vector<float>(drawn.data_ptr<float>(), drawn.data_ptr<float>() + count);
+    };
+    Adapter adapter;
+    adapter.updates[{0, WeightName::query}] = {2, 0.5, numbers(2 * shape[1]), numbers(shape[0] * 2)};
+    return std::make_shared<const Adapter>(std::move(adapter));
 }
 
 /// A window's parts without the window, on a small model. It opens a model, or the session in `kept`.
@@ -102,6 +118,12 @@ struct Bench {
             text.data = MeasuredData{"built-in", 6, 6 * window, 6 * window, window, "document", "never"};
             text.digest = "sha256:sequences";
             return text;
+        };
+        services.openAdapter = [](const std::shared_ptr<const Model>& model, const std::string& folder) {
+            const auto adapter = drawnAdapter();
+            OpenedAdapter opened{withAdapter(model, adapter, {}, folder), {"lora", adapterDigest(*adapter)}, {}, {}};
+            opened.warnings = {"was trained elsewhere"};
+            return opened;
         };
         return services;
     }
@@ -159,6 +181,7 @@ private slots:
     void rowsAreRenamedWithTheirMasks();
     void rowsAreRemovedAndBroughtBack();
     void rowsAreCompared();
+    void anAdapterIsARowOfItsOwn();
     void theListOffersEvaluatedMasks();
     void anEncoderShowsItsPooledDistance();
     void aClassifierAsksForATask();
@@ -369,6 +392,66 @@ void TestEvaluations::rowsAreCompared() {
     QVERIFY(masks.compared() && isHeadCut(*masks.compared(), {1, 0}));
     QCOMPARE(masks.comparedName(), std::string("first"));
     QVERIFY(masks.isCut({0, 2}) && !masks.isCut({1, 0})); // still the edited mask
+}
+
+void TestEvaluations::anAdapterIsARowOfItsOwn() {
+    Bench bench(scoredSession());
+    bench.document.restoreMask(bench.document.session().evaluations[1].mask);
+    bench.finish();
+    const double pruned = bench.live.shown()->run.lossNats;
+    EvaluationTable table(&bench.document);
+    AdapterEvaluation adapters(&bench.document, &bench.jobs, &bench.live);
+    QSignalSpy notices(&bench.document, &Document::noticed);
+    QVERIFY(adapters.isPossible());
+    adapters.evaluateFolder("/somewhere/lora");
+    QVERIFY(adapters.isBusy());
+    QTRY_VERIFY(!adapters.isBusy() && bench.jobs.isIdle());
+    QCOMPARE(notices.takeFirst().first().toString(), "was trained elsewhere");
+
+    const Session& session = bench.document.session();
+    QCOMPARE(session.evaluations.size(), std::size_t(3));
+    const Evaluation adapted = compared(session, session.evaluations[2]);
+    QCOMPARE(adapted.mask.digest, session.evaluations[1].mask.digest);
+    QCOMPARE(adapted.adapter.digest, adapterDigest(*drawnAdapter()));
+    // The numbers are those of the model with the adapter under the mask, against the dense model without it.
+    test::DrawnText drawn(bench.document.spec().vocab, 3);
+    ScoredText text = drawn.fixedWindows(windows, window);
+    const auto whole = withAdapter(bench.document.model(), drawnAdapter(), {});
+    const auto plan = whole->runner().plan(bench.document.masks()->mask(), ComputeType::float32);
+    const Perplexity expected = perplexity(*whole, *plan, text);
+    QVERIFY(std::abs(adapted.text->perplexity.lossNats - expected.lossNats) < 1e-6);
+    QVERIFY(std::abs(expected.lossNats - pruned) > 1e-4);
+    QVERIFY(std::abs(adapted.text->reference->difference.nats -
+                     (adapted.text->perplexity.lossNats - session.evaluations[0].text->perplexity.lossNats)) < 1e-9);
+    QCOMPARE(bench.live.shown()->run.lossNats, pruned); // the box of the mask shows the mask without the adapter
+
+    QCOMPARE(table.rowCount(), 3);
+    const QModelIndex name = table.index(2, EvaluationTable::nameColumn);
+    QCOMPARE(name.data().toString(), "first + lora");
+    QVERIFY(name.data(Qt::ToolTipRole).toString().contains("Adapter lora, sha256:"));
+    QVERIFY(!table.flags(name).testFlag(Qt::ItemIsEditable));
+    QCOMPARE(table.index(2, 3).data(), table.index(1, 3).data());
+    bench.document.masks()->renameMask("second");
+    QCOMPARE(name.data().toString(), "second + lora");
+
+    // Once more replaces the row; a cancelled evaluation leaves none.
+    adapters.evaluateFolder("/somewhere/lora");
+    QTRY_VERIFY(!adapters.isBusy() && bench.jobs.isIdle());
+    QCOMPARE(table.rowCount(), 3);
+    bench.cut({2, 0});
+    bench.finish();
+    adapters.evaluateFolder("/somewhere/lora");
+    adapters.cancel();
+    QTRY_VERIFY(!adapters.isBusy() && bench.jobs.isIdle());
+    QCOMPARE(table.rowCount(), 4);
+
+    // A saved session shows the row again, and the mask's own result is not measured anew.
+    Bench later(bench.saved());
+    QCOMPARE(EvaluationTable(&later.document).rowCount(), 4);
+    later.document.restoreMask(session.evaluations[1].mask);
+    later.finish();
+    QCOMPARE(later.live.shown()->run.lossNats, pruned);
+    QCOMPARE(later.evaluated(), 0);
 }
 
 void TestEvaluations::theListOffersEvaluatedMasks() {

@@ -9,9 +9,13 @@
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/evaluations/adapter_evaluation.h"
+#include "widgets/evaluations/evaluations_panel.h"
+#include "widgets/evaluations/live_evaluation.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/training/recover_panel.h"
 #include "widgets/training/recovery.h"
+#include "widgets/training/recovery_forecast.h"
 #include "widgets/training/training_fields.h"
 #include "widgets/window/main_window.h"
 
@@ -100,7 +104,10 @@ struct Bench {
     JobRunner jobs;
     Document document{services(), &jobs};
     Recovery recovery{&document, &jobs, folder.filePath("recover")};
-    RecoverPanel panel{&document, &recovery};
+    RecoveryForecast forecast{&document, &jobs};
+    LiveEvaluation live{&document, &jobs};
+    AdapterEvaluation adapters{&document, &jobs, &live};
+    RecoverPanel panel{&document, &recovery, &forecast, &adapters};
 
     Bench() {
         open("small.gguf");
@@ -191,6 +198,20 @@ struct RealRun {
     }
     static QString text() { return realData() + "/text/tinystories/tinystories_slice.txt"; }
     void settle() { QTRY_VERIFY_WITH_TIMEOUT(document.isOpen() && jobs.isIdle(), 120'000); }
+    QString state() {
+        for (const QLabel* label : panel.findChildren<QLabel*>())
+            if (label->accessibleName() == "State of the training")
+                return label->text();
+        qFatal("no state");
+    }
+    /// The evaluation of the current mask, with or without an adapter.
+    const Evaluation* evaluation(bool hasAdapter) const {
+        const std::string digest = document.services().maskDigest(document.masks()->mask());
+        for (const Evaluation& one : document.session().evaluations)
+            if (one.mask.digest == digest && one.adapter.isPresent() == hasAdapter)
+                return &one;
+        return nullptr;
+    }
     /// Fills in the fields as a session does, and starts.
     void start(int steps) {
         document.setView("recover.recipe", "quick");
@@ -385,7 +406,13 @@ private slots:
         options->click();
         run.picture("before");
         options->click();
+        QTRY_VERIFY_WITH_TIMEOUT(run.state().contains("Takes about 1"), 60'000); // ten minutes, and the held-out scores
+        qInfo("%s", qPrintable(run.state()));
+        QTRY_VERIFY_WITH_TIMEOUT(run.evaluation(false), 60'000);
+        QVERIFY(!run.evaluation(true));
         run.start(60);
+        const auto& forecast = *run.window.findChild<RecoveryForecast*>();
+        const auto expected = forecast.of(run.panel.fields()->settings(), run.panel.fields()->data());
         QTRY_VERIFY_WITH_TIMEOUT(run.recovery.curve().records.size() >= 30, 120'000);
         run.picture("running");
         run.recovery.pause();
@@ -406,8 +433,37 @@ private slots:
               curve.best()->lossNats, paused);
         QVERIFY(*curve.denseNats < curve.best()->lossNats);
         QVERIFY(curve.best()->lossNats < curve.scores.front().lossNats - 0.1);
+        double seconds = 0;
+        for (const StepRecord& record : curve.records)
+            seconds += record.seconds;
+        qInfo("expected %.1f s, took %.1f s", expected ? expected->seconds : -1, seconds);
+        // The adapter is a row of its own, better than the mask without it.
+        const Evaluation* adapted = run.evaluation(true);
+        QVERIFY(adapted);
+        QCOMPARE(adapted->adapter.name, std::string("adapter"));
+        QCOMPARE(adapted->text->digest, run.evaluation(false)->text->digest);
+        QVERIFY(adapted->text->perplexity.rules == run.evaluation(false)->text->perplexity.rules);
+        QVERIFY(adapted->text->perplexity.lossNats < run.evaluation(false)->text->perplexity.lossNats - 0.1);
+        const auto& rows = *run.window.findChild<EvaluationsPanel*>()->table()->model();
+        QCOMPARE(rows.rowCount(), 3);
+        QStringList names;
+        for (int row = 0; row < 3; ++row)
+            names << rows.index(row, 1).data().toString();
+        QCOMPARE(names, (QStringList{"dense", names[1], names[1] + " + adapter"}));
+        const double difference = compared(run.document.session(), *adapted).text->reference->difference.nats;
+        QCOMPARE(rows.index(2, 5).data(Qt::UserRole).toDouble(), difference);
         run.recovery.save(out.filePath("adapter"));
         run.settle();
+        // The saved adapter is the same one. Another mask is on screen, but the adapter brings its own.
+        const std::string digest = adapted->adapter.digest;
+        run.document.masks()->setAttention({1, 2, 3}, AttentionCut::drop);
+        QTRY_COMPARE_WITH_TIMEOUT(rows.rowCount(), 4, 60'000);
+        run.settle();
+        run.window.findChild<AdapterEvaluation*>()->evaluateFolder(out.filePath("adapter"));
+        run.settle();
+        QCOMPARE(rows.rowCount(), 4);
+        run.document.masks()->setAttention({3}, AttentionCut::keep);
+        QCOMPARE(run.evaluation(true)->adapter.digest, digest);
         for (const char* file : {"adapter_config.json", "adapter_model.safetensors", "mask.json", "training.csv"})
             QVERIFY2(QFile::exists(out.filePath("adapter/") + file), file);
     }

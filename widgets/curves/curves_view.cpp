@@ -234,9 +234,9 @@ QString CurvesView::describe(std::size_t place) const {
     const auto line = [](const std::string& text) { return QString::fromStdString(text); };
     const CurvePoint* found = point(place);
     if (!found) {
-        const auto digest = digestAt(place);
-        const SessionMask* mask = digest ? m_document->session().mask(*digest) : nullptr;
-        return mask ? line(mask->name) : QString();
+        const Evaluation* evaluation = evaluationAt(place);
+        const SessionMask* mask = evaluation ? m_document->session().mask(evaluation->mask.digest) : nullptr;
+        return mask ? line(shownName({mask->name, mask->digest}, evaluation->adapter)) : QString();
     }
     const CurvePlace& at = m_shown.places[place];
     const Curve& curve = m_document->session().curves[*m_shownCurves].curves[at.curve];
@@ -265,11 +265,16 @@ QString CurvesView::describe(std::size_t place) const {
 std::optional<std::string> CurvesView::digestAt(std::size_t place) const {
     if (const CurvePoint* found = point(place))
         return found->mask;
-    const Session& session = m_document->session();
+    const Evaluation* evaluation = evaluationAt(place);
+    return evaluation ? std::optional(evaluation->mask.digest) : std::nullopt;
+}
+
+const Evaluation* CurvesView::evaluationAt(std::size_t place) const {
+    const std::vector<Evaluation>& all = m_document->session().evaluations;
     if (place >= m_shown.places.size() || !m_shown.places[place].evaluation ||
-        *m_shown.places[place].evaluation >= session.evaluations.size())
-        return std::nullopt;
-    return session.evaluations[*m_shown.places[place].evaluation].mask.digest;
+        *m_shown.places[place].evaluation >= all.size())
+        return nullptr;
+    return &all[*m_shown.places[place].evaluation];
 }
 
 void CurvesView::preview(std::size_t place) {

@@ -58,6 +58,8 @@ private:
     void draw();
     QString describe(std::size_t place) const;
     std::optional<std::string> digestAt(std::size_t place) const;
+    /// The evaluation of a point that belongs to no curve; null for others.
+    const Evaluation* evaluationAt(std::size_t place) const;
     void preview(std::size_t place);
     void activate(std::size_t place);
 

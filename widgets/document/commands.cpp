@@ -152,6 +152,9 @@ void CommandCopier::copyEvaluation(const Evaluation& evaluation) {
         note = tr("The command scores all %1 windows; this row has %2.")
                    .arg(evaluation.text->windows)
                    .arg(evaluation.text->perplexity.windows.size());
+    if (evaluation.adapter.isPresent())
+        note = tr("The command reads the adapter from a folder named %1.")
+                   .arg(QString::fromStdString(evaluation.adapter.name));
     const auto commands = [evaluation, model = modelPath(*m_document)](const std::string& maskFile) {
         return evaluateCommands(model, evaluation, maskFile);
     };

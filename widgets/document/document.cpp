@@ -170,10 +170,11 @@ void Document::addEvaluation(Evaluation evaluation, const MaskRecord& record) {
     evaluation.mask.digest = m_services.maskDigest(record.mask);
     if (evaluation.created.empty())
         evaluation.created = utcNow();
-    const bool isDense = evaluation.mask.digest == "dense";
+    evaluation.adapter = named(m_session, evaluation.adapter);
+    const bool isDense = evaluation.mask.digest == "dense" && !evaluation.adapter.isPresent();
     if (const SessionMask* known = m_session.mask(evaluation.mask.digest))
         evaluation.mask.name = known->name;
-    else if (!isDense)
+    else if (evaluation.mask.digest != "dense")
         evaluation.mask.name = add(m_session, SessionMask{evaluation.mask.name, evaluation.mask.digest, record});
     add(m_session, std::move(evaluation));
     emit evaluationsChanged();

@@ -26,7 +26,7 @@ namespace {
 std::vector<std::string> sentencesOf(const Session& session, const std::string& digest) {
     std::vector<std::string> sentences;
     for (const Evaluation& stored : session.evaluations) {
-        if (stored.mask.digest != digest || !stored.text)
+        if (!stored.isOf(digest) || !stored.text)
             continue;
         const Evaluation evaluation = compared(session, stored);
         const TextEvaluation& text = *evaluation.text;

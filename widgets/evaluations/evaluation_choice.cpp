@@ -1,6 +1,8 @@
 #include "widgets/evaluations/evaluation_choice.h"
 
+#include "analysis/masks/pruning_mask.h"
 #include "analysis/model/model.h"
+#include "analysis/running/run_speed.h"
 
 #include <QSettings>
 #include <QString>
@@ -82,6 +84,15 @@ std::int64_t decidedTokens(const Model& model, const std::function<std::int64_t(
     const std::int64_t decided = decide();
     settings.setValue(key, static_cast<qlonglong>(decided));
     return decided;
+}
+
+std::int64_t textTokens(const Model& model, const KeptChoice& kept, ComputeType type, const Progress& progress) {
+    if (const auto tokens = kept.tokens())
+        return *tokens;
+    return decidedTokens(model, [&] {
+        const auto dense = model.runner().plan(PruningMask(model.spec()), type);
+        return interactiveTokens(runSpeed(model, *dense, progress), model.spec());
+    });
 }
 
 } // namespace secateur

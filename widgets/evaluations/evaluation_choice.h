@@ -1,5 +1,7 @@
 #pragma once
 
+#include "analysis/base/progress.h"
+#include "analysis/running/runner.h"
 #include "analysis/session/session.h"
 #include "analysis/text/scored_text.h"
 #include "widgets/evaluations/extra_items.h"
@@ -48,5 +50,8 @@ KeptChoice keptChoice(const Session& session, const EvaluationChoice& other);
 /// The model's usual number of tokens from the settings; if there is none, decides it and writes it there. Thread-safe.
 /// @param decide interactiveTokens() of the model
 std::int64_t decidedTokens(const Model& model, const std::function<std::int64_t()>& decide);
+
+/// The number of tokens of a choice; if it is not decided yet, times the dense model. For worker threads.
+std::int64_t textTokens(const Model& model, const KeptChoice& kept, ComputeType type, const Progress& progress);
 
 } // namespace secateur

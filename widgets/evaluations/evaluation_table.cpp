@@ -23,7 +23,8 @@ namespace secateur {
 namespace {
 
 constexpr int fixedColumns = 10;
-constexpr int pooledColumn = 4; ///< in place of the perplexity, which encoders do not have
+constexpr std::size_t shownDigits = 15; ///< of a digest: "sha256:" and eight digits
+constexpr int pooledColumn = 4;         ///< in place of the perplexity, which encoders do not have
 
 QString cellText(const std::string& text) {
     return QString::fromStdString(text);
@@ -54,12 +55,13 @@ QString csvField(const QString& text) {
 }
 
 bool isDense(const Evaluation& evaluation) {
-    return evaluation.mask.digest == "dense";
+    return evaluation.isOf("dense");
 }
 
-/// A key of an evaluation's mask, dtype, device and text settings. Repeated runs have the same key.
+/// A key of an evaluation's mask, adapter, dtype, device and text settings. Repeated runs have the same key.
 std::string keyOf(const Evaluation& evaluation) {
-    std::string key = fmt::format("{}|{}|{}", evaluation.mask.digest, evaluation.dtype, evaluation.device);
+    std::string key = fmt::format("{}|{}|{}|{}", evaluation.mask.digest, evaluation.adapter.digest, evaluation.dtype,
+                                  evaluation.device);
     if (evaluation.text) {
         const PerplexityRules& rules = evaluation.text->perplexity.rules;
         key += fmt::format("|{}|{}|{}", evaluation.text->digest, name(rules.protocol), rules.window);
@@ -130,7 +132,10 @@ std::vector<EvaluationTable::Row> EvaluationTable::listRows() const {
         row.place = place;
         row.key = keyOf(evaluation);
         row.key += fmt::format("|{}", same[row.key]++);
-        row.name = isDense(evaluation) ? std::string("dense") : shownName(evaluation.mask, listed, digests);
+        row.mask = evaluation.mask;
+        if (row.mask.digest != "dense")
+            row.mask.name = shownName(row.mask, listed, digests);
+        row.name = shownName(row.mask, evaluation.adapter);
         row.state = stateOf(evaluation) + '|' + row.name;
         if (const Evaluation* dense = isDense(evaluation) ? nullptr : sameText(session, evaluation, "dense"))
             row.state += stateOf(*dense);
@@ -144,10 +149,9 @@ void EvaluationTable::complete(Row& row) const {
     const Session& session = m_document->session();
     const PriceList* prices = m_document->prices();
     row.evaluation = compared(session, session.evaluations[row.place]);
-    if (!isDense(row.evaluation))
-        row.evaluation.mask.name = row.name;
+    row.evaluation.mask = row.mask;
     const SessionMask* mask = session.mask(row.evaluation.mask.digest);
-    if (isDense(row.evaluation))
+    if (row.evaluation.mask.digest == "dense")
         row.price = prices->price(PruningMask(session.model.spec));
     else if (mask)
         row.price = prices->price(mask->record.mask);
@@ -246,7 +250,7 @@ bool EvaluationTable::hasSpeed() const {
 std::vector<EvaluationTable::Cell> EvaluationTable::cellsOf(const Row& row) const {
     const Evaluation& evaluation = row.evaluation;
     std::vector<Cell> cells(m_columns.size());
-    cells[nameColumn] = {isDense(evaluation) ? tr("dense") : cellText(evaluation.mask.name), {}};
+    cells[nameColumn] = {isDense(evaluation) ? tr("dense") : cellText(row.name), {}};
     if (row.price) {
         cells[2] = {QString::number(row.price->heads.left), row.price->heads.left};
         const auto parameters = static_cast<double>(row.price->parameters.left);
@@ -319,6 +323,8 @@ QString EvaluationTable::nameHint(const Row& row) {
     QStringList lines{row.cells[nameColumn].text};
     if (row.price)
         lines << cutSummary(*row.price);
+    if (const EvaluatedAdapter& adapter = row.evaluation.adapter; adapter.isPresent())
+        lines << tr("Adapter %1, %2").arg(cellText(adapter.name), cellText(adapter.digest.substr(0, shownDigits)));
     for (const std::string& warning : row.evaluation.warnings)
         lines << cellText(warning);
     return lines.join('\n');
@@ -326,7 +332,8 @@ QString EvaluationTable::nameHint(const Row& row) {
 
 Qt::ItemFlags EvaluationTable::flags(const QModelIndex& index) const {
     Qt::ItemFlags flags = QAbstractTableModel::flags(index);
-    if (index.column() == nameColumn && !isDense(evaluation(index.row())))
+    const Evaluation& row = evaluation(index.row());
+    if (index.column() == nameColumn && !isDense(row) && !row.adapter.isPresent())
         flags |= Qt::ItemIsEditable;
     return flags;
 }

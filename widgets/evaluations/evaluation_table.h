@@ -28,7 +28,7 @@ public:
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-    /// The names of masks can be edited; Document::renameMask() does it.
+    /// The names of masks can be edited, in rows without an adapter; Document::renameMask() does it.
     Qt::ItemFlags flags(const QModelIndex& index) const override;
     bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
@@ -58,8 +58,9 @@ private:
         std::optional<Price> price;
         std::vector<Cell> cells;
         std::size_t place = 0; ///< index in the session
-        std::string name;      ///< as in the list of masks
-        std::string key;       ///< unique: mask, text, rules, dtype, device
+        EvaluatedMask mask;    ///< with its name in the list of masks
+        std::string name;      ///< of mask and adapter
+        std::string key;       ///< unique: mask, adapter, text, rules, dtype, device
         std::string state;     ///< differs if any cell differs
     };
     struct Column {

@@ -307,11 +307,12 @@ void EvaluationsPanel::fillRowMenu(QMenu& menu) {
     add(tr("&Restore this mask"), isRow, [this, index] { restore(m_sorted->mapToSource(index).row()); });
     add(tr("Co&mpare with the current mask"), isOfMask,
         [this] { m_document->compareWithMask(EvaluatedMask(current()->mask)); });
-    add(tr("&Export…"), isOfMask && m_document->model(), [this, index] {
+    const bool isPlain = isOfMask && !current()->adapter.isPresent();
+    add(tr("&Export…"), isPlain && m_document->model(), [this, index] {
         restore(m_sorted->mapToSource(index).row()); // exports are of the current mask
         emit exportWanted();
     });
-    add(tr("Re&name"), isOfMask,
+    add(tr("Re&name"), isPlain,
         [this, index] { m_table->edit(m_sorted->index(index.row(), EvaluationTable::nameColumn)); });
     menu.addSeparator();
     add(tr("&Delete rows"), m_table->selectionModel()->hasSelection(), [this] { removeRows(); });

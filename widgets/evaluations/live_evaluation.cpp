@@ -1,7 +1,6 @@
 #include "widgets/evaluations/live_evaluation.h"
 
 #include "analysis/model/kernels.h"
-#include "analysis/running/run_speed.h"
 #include "analysis/running/runner.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
@@ -25,9 +24,6 @@ constexpr int pauseMs = 350;
 
 /// Id of the metric that is shown first when a model is opened. Evaluations start after it was measured.
 constexpr auto firstResult = "gate_norm";
-
-/// Residual streams in the cache may use 1/streamShare of the available memory. The weights need the rest.
-constexpr std::int64_t streamShare = 4;
 
 } // namespace
 
@@ -57,12 +53,8 @@ struct LiveEvaluation::Figures {
 };
 
 std::int64_t LiveEvaluation::Bench::tokens(const Progress& progress) {
-    const auto decide = [&] {
-        const auto dense = model->runner().plan(PruningMask(model->spec()), pace.type);
-        return interactiveTokens(runSpeed(*model, *dense, progress), model->spec());
-    };
     if (!kept.tokens())
-        kept.usualTokens = decidedTokens(*model, decide);
+        kept.usualTokens = textTokens(*model, kept, pace.type, progress);
     return *kept.tokens();
 }
 
@@ -87,7 +79,7 @@ void LiveEvaluation::Bench::prepare(const Progress& progress) {
     info.tokens = text.scored.windows.tokens;
     info.rules = text.scored.rules;
     EvaluatorOptions options = pace;
-    options.streamBudget = services.availableMemory() / streamShare;
+    options.streamBudget = services.availableMemory() / evaluationStreamShare;
     evaluator = std::make_unique<TextEvaluator>(*model, std::move(text.scored), options, progress.part(0, 0));
     info.dtype = name(evaluator->type());
     info.device = model->kernels().device();
@@ -148,7 +140,7 @@ void LiveEvaluation::choose(const EvaluationChoice& choice) {
 }
 
 void LiveEvaluation::restore() {
-    m_kept = keptChoice(m_document->session(), m_wanted);
+    m_kept = secateur::keptChoice(m_document->session(), m_wanted);
     keepChoice();
     reset();
     emit choiceChanged();

@@ -23,6 +23,9 @@ class Document;
 class ExtraEvaluation;
 class MaskPrediction;
 
+/// Residual streams in the cache may use 1/evaluationStreamShare of the available memory. The weights need the rest.
+inline constexpr std::int64_t evaluationStreamShare = 4;
+
 /// Facts of the text that was read.
 struct EvaluationTextInfo {
     std::string source;
@@ -56,6 +59,8 @@ public:
     LiveEvaluation(Document* document, JobRunner* jobs, const EvaluatorOptions& pace = {}, QObject* parent = nullptr);
 
     const EvaluationChoice& choice() const { return m_kept.choice; }
+    const KeptChoice& keptChoice() const { return m_kept; }
+    const EvaluatorOptions& pace() const { return m_pace; }
     /// The number of tokens if the user has chosen none; nothing until it is decided.
     std::optional<std::int64_t> usualTokens() const { return m_kept.usualTokens; }
     ExtraEvaluation* extra() const { return m_extra; }

@@ -75,8 +75,8 @@ const Evaluation* storedRun(const Session& session, std::string_view maskDigest,
     const Evaluation* best = nullptr;
     const auto windows = [](const Evaluation& one) { return one.text->perplexity.windows.size(); };
     for (const Evaluation& one : session.evaluations)
-        if (one.mask.digest == maskDigest && one.text && isChosen(*one.text, kept, textDigest) &&
-            (!best || windows(one) >= windows(*best)))
+        if (one.isOf(maskDigest) && one.text &&
+            isChosen(*one.text, kept, textDigest) && (!best || windows(one) >= windows(*best)))
             best = &one;
     return best;
 }
@@ -100,7 +100,7 @@ MaskEvaluation storedEvaluation(const Session& session, const Evaluation& stored
 std::optional<ExtraResult> storedResult(const Session& session, const ExtraItem& item, std::string_view maskDigest) {
     for (auto stored = session.evaluations.rbegin(); stored != session.evaluations.rend(); ++stored) {
         ExtraResult result;
-        if (stored->mask.digest != maskDigest || !fill(result, session, *stored, item))
+        if (!stored->isOf(maskDigest) || !fill(result, session, *stored, item))
             continue;
         result.dtype = stored->dtype;
         result.device = stored->device;

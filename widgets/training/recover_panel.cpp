@@ -6,9 +6,12 @@
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/mask_jobs.h"
+#include "widgets/evaluations/adapter_evaluation.h"
+#include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/jobs/job_status.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/still_label.h"
+#include "widgets/training/recovery_forecast.h"
 #include "widgets/training/training_fields.h"
 
 #include <QFileDialog>
@@ -30,7 +33,7 @@ using RecoveryState = Recovery::State;
 
 constexpr int trainingBarSteps = 1000;
 constexpr int drawingMs = 200;
-constexpr int stateLines = 5;
+constexpr int stateLines = 6;
 
 QString shownLoss(double nats) {
     return QString::fromStdString(shownNumber(nats, nats < 10 ? 3 : 4));
@@ -42,15 +45,19 @@ QString shownPerplexity(double nats) {
 
 } // namespace
 
-RecoverPanel::RecoverPanel(Document* document, Recovery* recovery, QWidget* parent)
+RecoverPanel::RecoverPanel(Document* document, Recovery* recovery, RecoveryForecast* forecast,
+                           AdapterEvaluation* evaluation, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
     , m_recovery(recovery)
+    , m_forecast(forecast)
+    , m_evaluation(evaluation)
     , m_fields(new TrainingFields)
     , m_state(new StillLabel(stateLines))
     , m_progress(new QProgressBar)
     , m_plot(new FigureWidget)
     , m_save(new QPushButton(tr("Save a&dapter…")))
+    , m_evaluate(new QPushButton)
     , m_drawing(new QTimer(this)) {
     build();
     m_drawing->setSingleShot(true);
@@ -62,7 +69,19 @@ RecoverPanel::RecoverPanel(Document* document, Recovery* recovery, QWidget* pare
         connect(document->masks(), change, this, &RecoverPanel::refresh);
     connect(m_fields, &TrainingFields::changed, this, &RecoverPanel::refresh);
     connect(recovery, &Recovery::changed, this, &RecoverPanel::refresh);
+    connect(recovery, &Recovery::trained, this,
+            [this] { m_evaluation->evaluateRun(m_recovery->request(), m_recovery->key(), m_recovery->maskName()); });
+    connect(forecast, &RecoveryForecast::changed, this, &RecoverPanel::refresh);
+    connect(evaluation, &AdapterEvaluation::changed, this, &RecoverPanel::refresh);
     connect(m_save, &QPushButton::clicked, this, &RecoverPanel::chooseFolder);
+    connect(m_evaluate, &QPushButton::clicked, this,
+            [this] { m_evaluation->isBusy() ? m_evaluation->cancel() : openAdapter(); });
+    refresh();
+}
+
+/// The duration is computed only for a panel in sight.
+void RecoverPanel::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
     refresh();
 }
 
@@ -81,9 +100,16 @@ void RecoverPanel::build() {
     m_progress->setMaximumHeight(fontMetrics().height() / 2);
     m_progress->setAccessibleName(tr("Progress of the training"));
     column->addWidget(m_progress);
-    m_save->setToolTip(tr("Writes the adapter with the lowest held-out loss as a folder that PEFT loads"));
-    column->addWidget(m_save);
+    addAdapterButtons(*column);
     addPlot(*column);
+}
+
+void RecoverPanel::addAdapterButtons(QVBoxLayout& column) {
+    m_save->setToolTip(tr("Writes the adapter with the lowest held-out loss as a folder that PEFT loads"));
+    auto* row = new QHBoxLayout;
+    row->addWidget(m_save);
+    row->addWidget(m_evaluate);
+    column.addLayout(row);
 }
 
 /// One row: the button that starts, or those that end.
@@ -139,9 +165,18 @@ void RecoverPanel::refresh() {
     m_progress->setVisible(isOn);
     m_progress->setValue(static_cast<int>(m_recovery->fraction() * trainingBarSteps));
     m_save->setVisible(m_recovery->hasAdapter());
+    const bool isEvaluating = m_evaluation->isBusy();
+    m_evaluate->setText(isEvaluating ? tr("Stop the e&valuation") : tr("E&valuate an adapter…"));
+    m_evaluate->setToolTip(isEvaluating
+                               ? tr("Evaluates %1. Nothing of a stopped evaluation is kept").arg(m_evaluation->name())
+                               : tr("Evaluates the adapter of a folder, under the mask beside it, on the text of the "
+                                    "panel Evaluations"));
+    m_evaluate->setEnabled(isEvaluating || m_evaluation->isPossible());
     m_state->setForegroundRole(m_recovery->state() == RecoveryState::none ? QPalette::PlaceholderText
                                                                           : QPalette::WindowText);
     m_state->setText(stateText());
+    if (isVisible() && m_recovery->state() == RecoveryState::none && canStart())
+        m_forecast->ask(m_fields->settings(), m_fields->data());
     const TrainingCurve& curve = m_recovery->curve();
     m_plot->setVisible(!curve.records.empty() || !curve.scores.empty());
     if (!m_drawing->isActive())
@@ -183,14 +218,27 @@ QString RecoverPanel::startText() const {
                              : tr("Mask: %1.").arg(QString::fromStdString(mask.name));
     try {
         const TrainingSettings settings = m_fields->settings();
-        return tr("%1\nUpdates of rank %2, %3 in a step; a twentieth is held out.")
-            .arg(what)
-            .arg(settings.adapter.rank)
-            .arg(settings.sequencesOfStep() == 1 ? tr("1 sequence")
-                                                 : tr("%1 sequences").arg(settings.sequencesOfStep()));
+        const QString updates =
+            tr("%1\nUpdates of rank %2, %3 in a step; a twentieth is held out.")
+                .arg(what)
+                .arg(settings.adapter.rank)
+                .arg(settings.sequencesOfStep() == 1 ? tr("1 sequence")
+                                                     : tr("%1 sequences").arg(settings.sequencesOfStep()));
+        const QString duration = forecastText(settings);
+        return duration.isEmpty() ? updates : updates + '\n' + duration;
     } catch (const Error& error) {
         return QString::fromStdString(error.what()) + '.';
     }
+}
+
+/// "Takes about 12 min: 340 steps, 697,000 tokens." Empty while it is not known.
+QString RecoverPanel::forecastText(const TrainingSettings& settings) const {
+    const std::optional<TrainingForecast> forecast = m_forecast->of(settings, m_fields->data());
+    if (!forecast)
+        return m_forecast->failure();
+    const auto count = [](double number) { return QString::fromStdString(shortCount(number)); };
+    return tr("Takes %1: about %2 steps, %3 tokens.")
+        .arg(durationText(forecast->seconds), count(static_cast<double>(forecast->steps)), count(forecast->tokens));
 }
 
 QString RecoverPanel::stateText() const {
@@ -272,6 +320,17 @@ void RecoverPanel::start() {
     } catch (const Error& error) {
         m_state->setText(QString::fromStdString(error.what()));
     }
+}
+
+void RecoverPanel::openAdapter() {
+    auto* dialog = new QFileDialog(this, tr("Evaluate an adapter"), QSettings().value("folder").toString());
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::Directory);
+    connect(dialog, &QFileDialog::fileSelected, this, [this, dialog](const QString& path) {
+        QSettings().setValue("folder", dialog->directory().absolutePath());
+        m_evaluation->evaluateFolder(path);
+    });
+    dialog->open();
 }
 
 void RecoverPanel::chooseFolder() {

@@ -88,7 +88,7 @@ void Recovery::pause() {
 
 void Recovery::cancel() {
     if (canResume())
-        return setState(State::cancelled);
+        return finish(State::cancelled);
     if (!isBusy())
         return;
     setState(State::cancelling);
@@ -153,7 +153,13 @@ void Recovery::end(quint64 job, State state) {
     m_job = 0;
     takeNews();
     const bool isEmpty = m_curve.records.empty() && (state == State::paused || state == State::cancelled);
-    setState(isEmpty ? State::none : state);
+    finish(isEmpty ? State::none : state);
+}
+
+void Recovery::finish(State state) {
+    setState(state);
+    if ((state == State::done || state == State::cancelled) && hasAdapter())
+        emit trained();
 }
 
 void Recovery::save(const QString& folder) {

@@ -44,6 +44,7 @@ public:
     bool hasAdapter() const;
     const TrainingCurve& curve() const { return m_curve; }
     const RecoveryRequest& request() const { return m_request; }
+    const std::string& key() const { return m_key; } ///< TrainingRun::key; empty while it is not known
     /// The name of the mask under which the run trains.
     const QString& maskName() const { return m_maskName; }
     double fraction() const { return m_fraction; }
@@ -63,6 +64,8 @@ public:
 
 signals:
     void changed();
+    /// A run ended by itself or was cancelled, and hasAdapter().
+    void trained();
 
 private:
     /// What the job has added to the curve.
@@ -77,6 +80,7 @@ private:
     JobRunner::Work work() const;
     void takeNews();
     void end(quint64 job, State state);
+    void finish(State state);
     void setState(State state);
     void forget();
 

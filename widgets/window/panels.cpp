@@ -4,6 +4,7 @@
 #include "widgets/curves/sweep_panel.h"
 #include "widgets/document/autosave.h"
 #include "widgets/document/document.h"
+#include "widgets/evaluations/adapter_evaluation.h"
 #include "widgets/evaluations/evaluations_panel.h"
 #include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
@@ -17,6 +18,7 @@
 #include "widgets/results/metric_list.h"
 #include "widgets/results/selection_inspector.h"
 #include "widgets/training/recover_panel.h"
+#include "widgets/training/recovery_forecast.h"
 
 #include <QDockWidget>
 #include <QLabel>
@@ -195,7 +197,9 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     , m_log(new LogPanel)
     , m_sweep(new SweepPanel(document, new SweepRunner(document, jobs, this)))
     , m_search(new SearchPanel(document, new MaskSearch(document, jobs, this)))
-    , m_recover(new RecoverPanel(document, new Recovery(document, jobs, Autosave::stateFolder() + "/recover", this)))
+    , m_recover(new RecoverPanel(document, new Recovery(document, jobs, Autosave::stateFolder() + "/recover", this),
+                                 new RecoveryForecast(document, jobs, this),
+                                 new AdapterEvaluation(document, jobs, live, this)))
     , m_export(new ExportPanel(document, jobs, selection)) {
     QDockWidget* card = add(tr("Model"), "model", Qt::LeftDockWidgetArea, scrolling(m_card));
     m_metricsDock = add(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, scrolling(m_metrics));

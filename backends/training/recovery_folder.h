@@ -1,0 +1,25 @@
+#pragma once
+
+#include "analysis/masks/mask_record.h"
+#include "analysis/model/model.h"
+#include "analysis/training/training_run.h"
+
+#include <string>
+
+namespace secateur {
+
+// A training run in a folder: its checkpoint, its record (training.csv), the best adapter with its mask, and the last
+// adapter in the folder `last`.
+
+/// The run in a folder if it has the key of `wanted`, with its TrainingRun::saveSeconds; otherwise `wanted`.
+/// @param replaces whether another run in the folder is ignored @param hint what to do about another run
+/// @throws Error for another run, unless it is replaced
+TrainingRun runInFolder(const std::string& folder, TrainingRun wanted, bool replaces, const std::string& hint);
+
+/// Writes a run into a folder, which is created if it does not exist. @param mask null = none @throws Error
+void writeRunFolder(const std::string& folder, const TrainingRun& run, const Model& model, const MaskRecord* mask);
+
+/// The adapter with the lowest held-out loss of a run; without scores the last one.
+Adapter bestAdapter(const TrainingRun& run, const Model& model);
+
+} // namespace secateur
