@@ -106,15 +106,19 @@ std::vector<int> budgetsOfCurves(SweepSize size, int layers) {
     return {all.begin(), all.end()};
 }
 
-/// The counts of table 2 that are run: all, or the middle one. @param areBlocks whether sixteen is left out
+/// The counts of table 2 that are run: all, or the middle one, which a smaller count stands for if the two are equal in
+/// this model. @param areBlocks whether sixteen is left out
 std::vector<int> budgetsOfTasks(SweepSize size, int layers, bool areBlocks) {
-    std::vector<int> budgets;
+    std::vector<int> all;
+    std::vector<int> upToMiddle;
     for (const AdaptedBudget& budget : pairedBudgets(gate_norm::taskBudgets, gate_norm::paperLayers, layers)) {
-        const bool isRun = size == SweepSize::paper || budget.paper == 8;
-        if (isRun && (!areBlocks || budget.paper <= 8))
-            budgets.push_back(budget.ours);
+        all.push_back(budget.ours);
+        if (budget.paper <= gate_norm::taskBudgets[1])
+            upToMiddle.push_back(budget.ours);
     }
-    return budgets;
+    if (size == SweepSize::quick)
+        return {upToMiddle.back()};
+    return areBlocks ? upToMiddle : all;
 }
 
 } // namespace
