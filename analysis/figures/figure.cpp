@@ -30,16 +30,26 @@ void useRightAxisForUnlikeSizes(Figure& figure) {
     }
 }
 
-/// The common prefix of all labels, up to a comma or the end of a label. It may be empty.
+/// Whether a text ends, or a word of it, at a place.
+bool endsWord(const std::string& text, std::string::const_iterator at) {
+    return at == text.end() || *at == ' ' || *at == ',';
+}
+
+/// The common prefix of all labels, up to a comma, or else of whole words. It may be empty.
 std::string sharedLabel(const std::vector<std::string>& labels) {
     std::string shared = labels.front();
     for (const std::string& label : labels) {
         const auto differs = std::mismatch(shared.begin(), shared.end(), label.begin(), label.end());
         const bool labelEnds = differs.second == label.end() || *differs.second == ',';
         const bool sharedEnds = differs.first == shared.end() || *differs.first == ',';
+        const bool isWhole = endsWord(label, differs.second) && endsWord(shared, differs.first);
         shared.erase(differs.first, shared.end());
-        if (!labelEnds || !sharedEnds)
-            shared.erase(std::min(shared.size(), shared.rfind(',')));
+        if (labelEnds && sharedEnds)
+            continue;
+        if (const std::size_t comma = shared.rfind(','); comma != std::string::npos)
+            shared.erase(comma);
+        else if (!isWhole)
+            shared.erase(shared.find_last_of(' ') == std::string::npos ? 0 : shared.find_last_of(' '));
     }
     return shared.find_first_not_of(", ") == std::string::npos ? std::string() : shared;
 }

@@ -89,6 +89,15 @@ void addRows(PointTable& table, const Session& session, const std::string& label
     }
 }
 
+/// The ratios of which the model has budgets of its own: of several that become equal, the first.
+std::vector<int> distinctRatios(std::span<const int> ratios, int layers) {
+    std::vector<int> kept;
+    for (const int ratio : ratios)
+        if (kept.empty() || adaptedRatio(kept.back(), layers) != adaptedRatio(ratio, layers))
+            kept.push_back(ratio);
+    return kept;
+}
+
 /// Draws the table. Without recovered points a note says that the paper's models are recovered.
 Figure scoreTable(const Session& session, const PointTable& table) {
     Figure figure = pointTable(session, table);
@@ -156,7 +165,7 @@ Figure perplexityCurve(const Session& session, const FigureOptions&) {
     figure.x.label = "removed parameters (%)";
     figure.y = {"perplexity", true};
     FigureSeries recovered = ratioLine(source, true, "with recovery training", 0);
-    FigureSeries pruned = ratioLine(source, false, "without", 2);
+    FigureSeries pruned = ratioLine(source, false, "without recovery training", 2);
     const bool isTrained = !recovered.values.empty();
     for (FigureSeries* line : {&recovered, &pruned})
         if (!line->values.empty())
@@ -172,7 +181,7 @@ Figure perplexityCurve(const Session& session, const FigureOptions&) {
 
 Figure methodsTable(const Session& session, const FigureOptions& options) {
     PointTable table = tableOf("amp_table1", options.at("published"), "Accuracy (per cent) of pruned models");
-    for (const int ratio : {7, 10})
+    for (const int ratio : distinctRatios(std::array{7, 10}, session.model.spec.layerCount()))
         addRows(table, session, "AMP", standard, ratio, true);
     return scoreTable(session, table);
 }
@@ -180,7 +189,7 @@ Figure methodsTable(const Session& session, const FigureOptions& options) {
 Figure ordersTable(const Session& session, const FigureOptions& options) {
     PointTable table =
         tableOf("amp_table2", options.at("published"), "Accuracy (per cent) by the order in which units are removed");
-    for (const int ratio : ratios)
+    for (const int ratio : distinctRatios(ratios, session.model.spec.layerCount()))
         for (const auto& [label, strategy] :
              {std::pair{"AMP", standard}, std::pair{"Random", randomOrder}, std::pair{"Reversed", reversedOrder}})
             addRows(table, session, label, strategy, ratio, strategy == standard);

@@ -39,17 +39,10 @@ std::map<int, const PrefillTiming*> timedPasses(const Session& session) {
     return passes;
 }
 
-/// Adds the time of one layer in milliseconds: the median of the passes, with a band from the 10th to the 90th
-/// percentile. Sessions of older versions have means only.
-void addTime(FigureSeries& series, int tokens, double mean, const std::vector<double>& runs, double layers) {
-    const double scale = 1000 / layers;
-    const Timing timing{runs};
+/// Adds the time of one layer in milliseconds. @param seconds of all layers, mean over the passes
+void addTime(FigureSeries& series, int tokens, double seconds, double layers) {
     series.positions.push_back(tokens);
-    series.values.push_back(scale * (runs.empty() ? mean : timing.median()));
-    series.errors.push_back(0);
-    series.lows.push_back(runs.empty() ? notMeasured : scale * timing.percentile(10));
-    series.highs.push_back(runs.empty() ? notMeasured : scale * timing.percentile(90));
-    series.marks.push_back(PointMark::none);
+    series.values.push_back(1000 * seconds / layers);
     series.names.push_back(grouped(static_cast<std::uint64_t>(tokens)) + " tokens");
 }
 
@@ -115,6 +108,11 @@ Figure curvePanel(const PointSource& source, const PointColumn& quality, bool is
     return figure;
 }
 
+/// Whether a panel shows more than the dense model.
+bool hasPoints(const Figure& panel) {
+    return std::ranges::any_of(panel.series, [](const FigureSeries& line) { return line.style != SeriesStyle::level; });
+}
+
 /// The upper and the lower panel of a session; empty if it has no points.
 std::vector<Figure> panelsOf(const Session& session, std::string& caption) {
     const std::vector<std::string_view> strategies = strategiesOfPaper();
@@ -122,10 +120,13 @@ std::vector<Figure> panelsOf(const Session& session, std::string& caption) {
     for (const PointColumn& quality : qualities()) {
         if (!source.curves(quality))
             continue;
+        Figure upper = curvePanel(source, quality, true);
+        if (!hasPoints(upper))
+            continue;
         caption += (caption.empty() ? "" : " ") +
                    figureCaption(session.model, "Perplexity against removed attention sublayers") + " " +
                    source.conditions({quality});
-        return {curvePanel(source, quality, true), curvePanel(source, quality, false)};
+        return {std::move(upper), curvePanel(source, quality, false)};
     }
     return {};
 }
@@ -202,13 +203,13 @@ Figure sublayerTimes(const Session& session, const FigureOptions&) {
     const auto layers = static_cast<double>(session.model.spec.layers.size());
     for (const auto& [tokens, pass] : passes) {
         const SublayerSeconds& seconds = *pass->bySublayer;
-        addTime(figure.series[0], tokens, seconds.attentionTotal(), {}, layers);
-        addTime(figure.series[1], tokens, seconds.mlpTotal(), {}, layers);
+        addTime(figure.series[0], tokens, seconds.attentionTotal(), layers);
+        addTime(figure.series[1], tokens, seconds.mlpTotal(), layers);
     }
     const SublayerSeconds& longest = *passes.rbegin()->second->bySublayer;
     figure.caption = figureCaption(session.model, "Time of attention and MLP in a forward pass, mean over the layers") +
-                     fmt::format(" Batch size 1, without cache. Lines: medians of the passes; bands: 10th to 90th "
-                                 "percentile. At {} tokens attention takes {} times as long as the MLP.",
+                     fmt::format(" Batch size 1, without cache. Means over the passes. "
+                                 "At {} tokens attention takes {} times as long as the MLP.",
                                  grouped(static_cast<std::uint64_t>(passes.rbegin()->first)),
                                  significant(longest.attentionTotal() / longest.mlpTotal(), 3));
     return figure;

@@ -108,7 +108,7 @@ Figure drawMarked(const FigureRequest& request, Session& session, const PlotArgu
 
 // One function for each kind of source. It prepares the inputs and draws.
 
-Figure drawFrom(const FromSession&, const PlotArguments& arguments, const FigureRequest& request,
+Figure drawFrom(const FromSession& source, const PlotArguments& arguments, const FigureRequest& request,
                 const Console& console) {
     Session session = sessionFor(arguments, request, console);
     if (!arguments.reference.empty()) {
@@ -116,7 +116,12 @@ Figure drawFrom(const FromSession&, const PlotArguments& arguments, const Figure
         other.path = arguments.reference;
         session.reference = std::make_shared<const Session>(sessionFor(other, request, console));
     }
-    return arguments.run.mask.empty() ? drawFigure(request, session) : drawMarked(request, session, arguments);
+    if (!arguments.run.mask.empty())
+        return drawMarked(request, session, arguments);
+    Figure figure = drawFigure(request, session);
+    if (isSession(arguments.path) && source.results.front().empty()) // no command measures it on the model
+        figure.command = shellText(plotCommand(arguments.path, arguments.figure));
+    return figure;
 }
 
 Figure drawFrom(const FromPrompt& source, const PlotArguments& arguments, const FigureRequest& request,
