@@ -1,6 +1,7 @@
 // The tab Gallery and the dialog Report: items are drawn from the session or say what is missing; steps run as commands
 // of a program, here a script, and their results join the session.
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
+#include "analysis/gallery/published.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/recipe_files.h"
 #include "tests/support/fake_services.h"
