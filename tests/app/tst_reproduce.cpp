@@ -64,10 +64,12 @@ private slots:
             text += "the model reads a text and the mask cuts its heads number " + QByteArray::number(i) + "\n";
         m_scratch.write("data/wiki.test.raw", text);
         QByteArray rows;
-        for (int i = 0; i < 6; ++i)
-            rows += R"({"id": "q", "question": "Which one?", "choices": {"text": ["this", "that"], "label": ["A", "B"]}, )"
-                    R"("answerKey": ")" +
-                    QByteArray(i % 2 == 0 ? "A" : "B") + "\"}\n";
+        for (int i = 0; i < 6; ++i) {
+            const Json choices{{"text", {"this", "that"}}, {"label", {"A", "B"}}};
+            const Json row{
+                {"id", "q"}, {"question", "Which one?"}, {"choices", choices}, {"answerKey", i % 2 == 0 ? "A" : "B"}};
+            rows += QByteArray::fromStdString(row.dump()) + "\n";
+        }
         m_scratch.write("data/tasks/arc_easy_test.jsonl", rows);
     }
 
@@ -107,8 +109,8 @@ private slots:
             QCOMPARE(stepOf(document, id).at("state"), "done");
         QCOMPARE(stepOf(document, "speed").at("state"), "left out");
         const QDir folder(m_scratch.path("run-figures"));
-        for (const char* id : {"gate_norm_fig3", "gate_norm_fig4", "gate_norm_fig5", "gate_norm_table1", "gate_norm_table2",
-                               "gate_norm_timing"}) {
+        for (const char* id : {"gate_norm_fig3", "gate_norm_fig4", "gate_norm_fig5", "gate_norm_table1",
+                               "gate_norm_table2", "gate_norm_timing"}) {
             const Json& figure = figureOf(document, id);
             QVERIFY2(figure.at("error") == "", figure.at("error").get<std::string>().c_str());
             for (const Json& file : figure.at("files"))
