@@ -56,11 +56,13 @@ std::optional<int> fitOf(const fs::path& file, std::string_view name) {
     const std::string wanted = lowered(usual.stem().string());
     if (stem == wanted)
         return 0;
-    if (stem.starts_with(wanted) && std::isalnum(static_cast<unsigned char>(stem[wanted.size()])) == 0)
+    constexpr std::array splits{"test", "val"};
+    // "test_first40" may be the test part of anything.
+    const bool isSplit = std::ranges::find(splits, wanted) != splits.end();
+    if (!isSplit && stem.starts_with(wanted) && std::isalnum(static_cast<unsigned char>(stem[wanted.size()])) == 0)
         return 1;
     if (lowered(file.parent_path().filename().string()) != wanted)
         return std::nullopt;
-    constexpr std::array splits{"test", "val"};
     for (int i = 0; i < 2; ++i)
         if (stem.starts_with(splits[static_cast<std::size_t>(i)]))
             return 2 + i;

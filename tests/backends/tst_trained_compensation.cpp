@@ -145,6 +145,14 @@ TrainingSettings compensationSettings(std::int64_t steps) {
     return settings;
 }
 
+/// Whether a mask cuts all heads and neurons, so that there is nothing to compensate.
+bool leavesNothing(const PruningMask& mask) {
+    for (int layer = 0; layer < mask.layerCount(); ++layer)
+        if (mask.layer(layer).keptHeads() > 0 || mask.layer(layer).keptNeurons() > 0)
+            return false;
+    return true;
+}
+
 /// The mask with bypassed attention in the last layer, if it has heads.
 PruningMask withBypass(PruningMask mask) {
     LayerMask layer = mask.layer(mask.layerCount() - 1);
@@ -245,15 +253,19 @@ private slots:
         const EngineCase c = engineCase();
         const JudgedRun judged(data().filePath("forward/" + c.folder));
         const TrainingSet set = setOf(judged, labelsOrTargets(c, judged));
+        TrainingSettings settings = compensationSettings(5);
+        settings.learningRate = 1e-3; // small steps along the gradient of all examples together reduce their loss
+        settings.batch = static_cast<int>(set.examples.size());
         double worst = 0;
-        int lower = 0;
         for (unsigned seed = 1; seed < 5; ++seed) {
             PruningMask mask = DrawnMasks(c.spec, seed).next(0.7);
             if (seed % 2 == 0)
                 mask = withBypass(std::move(mask));
             if (seed > 1)
                 mask = withDrawnCompensation(std::move(mask), c.spec, seed, 0.75, seed > 2 ? 0.5 : 0);
-            Trainer trainer(*c.model, mask, set, compensationSettings(5));
+            if (leavesNothing(mask))
+                continue;
+            Trainer trainer(*c.model, mask, set, settings);
             const auto differs = [&](const PruningMask& own) {
                 return std::abs(meanNats(trainer.losses(set.examples)) -
                                 meanNats(exampleLosses(*c.model, own, set.examples)));
@@ -266,11 +278,11 @@ private slots:
             QVERIFY(trained != mask);
             trained.checkFits(c.spec);
             worst = std::max(worst, differs(trained));
-            lower += meanNats(trainer.losses(set.examples)) < before ? 1 : 0;
+            const double after = meanNats(trainer.losses(set.examples));
+            QVERIFY2(after < before, qPrintable(QString("seed %1: %2 to %3").arg(seed).arg(before).arg(after)));
         }
         qInfo("largest difference %.1e", worst);
         QVERIFY(worst < 2e-5);
-        QVERIFY(lower >= 3);
     }
 
     // Heads of one KV group have factors of their own where attention is bypassed.
