@@ -97,6 +97,10 @@ QList<Option> optionsOf(const QStringList& words) {
 
 /// Options without which a verb is a usage error.
 QStringList neededBy(const QString& command) {
+    if (command.contains(" reproduce ")) // without these, the whole recipe runs
+        return {"--out", "--dry-run", "--only"};
+    if (command.contains(" report "))
+        return {"--out"};
     if (command.contains(" measure "))
         return {"--metric"};
     if (command.contains(" sweep "))
@@ -105,8 +109,6 @@ QStringList neededBy(const QString& command) {
         return {"--strategy", "--budget", "--out", "--text", "--task"};
     if (command.contains(" prune "))
         return {"--strategy", "--budget", "--out"};
-    if (command.contains(" reproduce ")) // without these, the whole recipe runs
-        return {"--out", "--dry-run", "--only"};
     if (command.contains(" compensate "))
         return {"--mask", "--out"};
     if (command.contains(" recover "))
@@ -127,6 +129,7 @@ QStringList neededBy(const QString& command) {
 /// Options that need another one.
 const QMap<QString, QStringList> dependents{{"--task", {"--format", "--limit", "--shots", "--shots-from", "--answers"}},
                                             {"--shots", {"--shots-from"}},
+                                            {"--recover", {"--recover-data", "--recover-steps"}},
                                             {"--latency", {"--new-tokens", "--lengths", "--by", "--runs"}},
                                             {"--mask", {"--predict"}}};
 
@@ -290,6 +293,9 @@ private:
     void writeSessions() const {
         if (m_command.contains(" plot s.h5") || m_command.contains(" show s.h5"))
             run("secateur-cli measure MODEL --metric weights --out s.h5");
+        for (const char* name : {"s.h5", "eight.h5"})
+            if (m_command.contains(QString(" report %1").arg(name)))
+                run(QString("secateur-cli measure MODEL --metric weights --out %1").arg(name));
         if (m_command.contains("--figure curves") || m_command.contains("--figure agreement")) {
             m_scratch.write("arc_easy.jsonl", R"({"query":"the model","choices":["a layer","the text"],"gold":0}
 {"query":"the text","choices":["of a","the mask"],"gold":1})");

@@ -282,13 +282,13 @@ private slots:
     void itemsAreDrawnOrGrey() {
         Bench bench;
         bench.open();
-        QCOMPARE(bench.state(mapOf()).kind, Kind::drawn);
+        QTRY_COMPARE(bench.state(mapOf()).kind, Kind::drawn);
         QCOMPARE(bench.state(table()).kind, Kind::drawn);
         QTRY_VERIFY(bench.tile(mapOf())->hasThumbnail() && bench.tile(table())->hasThumbnail());
         const TileState missing = bench.state(sinks());
         QCOMPARE(missing.kind, Kind::missing);
         QCOMPARE(missing.reason, "The session holds no sink_head.");
-        QCOMPARE(missing.offer, "Click to measure: about 8.19 K tokens");
+        QCOMPARE(missing.offer, "Click to measure: about 8.19 k tokens");
         QVERIFY2(missing.details.contains("secateur-cli measure") && missing.details.contains("boolq.jsonl"),
                  qPrintable(missing.details));
         QVERIFY(!bench.tile(sinks())->hasThumbnail());
@@ -346,7 +346,7 @@ private slots:
         QVERIFY2(clock.elapsed() < 1000, qPrintable(QString::number(clock.elapsed())));
         QTRY_VERIFY(bench.document.session().latest("attention_entropy")); // of the part
         QVERIFY(!bench.document.session().latest("sink_head"));
-        QTRY_COMPARE(bench.state(sinks()).offer, "Stopped. Click to go on: about 8.19 K tokens");
+        QTRY_COMPARE(bench.state(sinks()).offer, "Stopped. Click to go on: about 8.19 k tokens");
         bench.remove("hold");
         QTest::keyClick(bench.tile(sinks()), Qt::Key_Return);
         bench.settle();

@@ -145,6 +145,20 @@ private:
         return true;
     }
 
+    /// Width of a column with those of its group that stand behind it, where it is the group's first; otherwise of the
+    /// column alone.
+    int widthOfGroupAt(std::size_t first) const {
+        const auto group = [&](std::size_t i) { return m_table.columns[i].group; };
+        const bool isInside = first > 0 && group(first - 1) == group(first);
+        int width = 0;
+        for (std::size_t i = first; i < m_columns.size() && (i == first || group(i) == group(first)); ++i) {
+            width += m_columns[i].narrow + 2 * m_padding;
+            if (isInside || group(first).empty())
+                break;
+        }
+        return width;
+    }
+
     std::vector<Block> split() const {
         Block leading;
         const std::size_t count = leadingCount();
@@ -154,11 +168,13 @@ private:
         if (!shrink(leading, most))
             for (Placed& placed : leading) // long words are broken
                 placed.width = std::max(1, std::min(placed.width, most / static_cast<int>(count) - 2 * m_padding));
+        const int room = m_width - widthOf(leading);
         std::vector<Block> blocks;
         for (std::size_t i = count; i < m_columns.size(); ++i) {
-            const int room = m_width - widthOf(leading) - 2 * m_padding;
-            const Placed placed{i, std::max(1, std::min(m_columns[i].narrow, room))};
-            if (blocks.empty() || widthOf(blocks.back()) + placed.width + 2 * m_padding > m_width)
+            const Placed placed{i, std::max(1, std::min(m_columns[i].narrow, room - 2 * m_padding))};
+            const int together = widthOfGroupAt(i); // a group is divided only if no block can hold it
+            const int needed = together <= room ? together : placed.width + 2 * m_padding;
+            if (blocks.empty() || widthOf(blocks.back()) + needed > m_width)
                 blocks.push_back(leading);
             blocks.back().push_back(placed);
         }
