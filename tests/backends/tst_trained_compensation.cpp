@@ -145,11 +145,13 @@ TrainingSettings compensationSettings(std::int64_t steps) {
     return settings;
 }
 
-/// Whether a mask cuts all heads and neurons, so that there is nothing to compensate.
+/// Whether no sublayer under a mask adds anything, so that there is nothing to compensate.
 bool leavesNothing(const PruningMask& mask) {
-    for (int layer = 0; layer < mask.layerCount(); ++layer)
-        if (mask.layer(layer).keptHeads() > 0 || mask.layer(layer).keptNeurons() > 0)
+    for (int layer = 0; layer < mask.layerCount(); ++layer) {
+        const LayerMask& own = mask.layer(layer);
+        if ((!dropsAttention(own) && own.keptHeads() > 0) || own.keptNeurons() > 0)
             return false;
+    }
     return true;
 }
 
