@@ -42,6 +42,13 @@ bool hasEffect(WeightName name, const LayerMask& mask, const LayerSpec& spec) {
     return !isBypassed || (name != query && name != key);
 }
 
+/// Whether a mask has weights in place of a projection's. An update that is merged into the model would not change
+/// them.
+bool isReplaced(WeightName name, const LayerMask& mask) {
+    const LayerCompensation& own = compensationOf(mask);
+    return (name == WeightName::output && own.outputWeight) || (name == WeightName::down && own.downWeight);
+}
+
 /// Sets the columns of cut heads or neurons to 0. @param a [rank, in]
 void clearCutColumns(at::Tensor& a, WeightName name, const LayerMask& mask) {
     const std::vector<bool>& kept = name == WeightName::output ? mask.heads : mask.neurons;
@@ -104,7 +111,7 @@ void TrainedTensors::addUpdates(const Model& model, const PruningMask& mask, con
         if (m_first[static_cast<std::size_t>(layer)] != layer)
             continue;
         for (const WeightName name : settings.targets) {
-            if (!canHaveUpdate(name) || !model.has(layer, name) ||
+            if (!canHaveUpdate(name) || !model.has(layer, name) || isReplaced(name, mask.layer(layer)) ||
                 !hasEffect(name, mask.layer(layer), spec.layers[static_cast<std::size_t>(layer)]))
                 continue;
             const std::vector<std::int64_t> shape = expectedShape(spec, layer, name);
