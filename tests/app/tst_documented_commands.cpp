@@ -104,7 +104,7 @@ QStringList neededBy(const QString& command) {
     if (command.contains(" measure "))
         return {"--metric"};
     if (command.contains(" sweep "))
-        return {"--strategy", "--budgets", "--preset", "--out"};
+        return {"--strategy", "--budgets", "--preset", "--recover-steps", "--out"};
     if (command.contains("gnorm_greedy")) // takes minutes on the built-in text
         return {"--strategy", "--budget", "--out", "--text", "--task"};
     if (command.contains(" prune "))
