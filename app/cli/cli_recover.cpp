@@ -1,13 +1,11 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/compensation/fit_compensation.h"
-#include "analysis/training/trained_compensation.h"
 #include "analysis/training/training_run.h"
 #include "app/cli/cli_common.h"
 #include "backends/base/atomic_file.h"
 #include "backends/engine/adapted_model.h"
-#include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"
+#include "backends/training/recovery_folder.h"
 #include "backends/training/teacher_files.h"
 #include "backends/training/training_checkpoint.h"
 #include "backends/training/training_data.h"
@@ -149,21 +147,17 @@ std::string inFolder(const std::string& folder, const char* name) {
 
 /// The run in the folder, if it was made by the same command; otherwise a new one.
 TrainingRun runIn(const RecoverArguments& arguments, const std::string& key, const TrainingSettings& settings) {
-    const std::string path = inFolder(arguments.out, "checkpoint.safetensors");
-    if (auto run = readTrainingRun(path); run && run->key == key) {
-        printNote("continues at step {} of {}", run->state.step,
-                  run->steps > 0 ? std::to_string(run->steps) : std::string("an unknown number"));
-        run->saveSeconds = arguments.saveSeconds;
-        return std::move(*run);
-    } else if (run && !arguments.force)
-        throw Error("is a training run with another model, mask, data or settings", path,
-                    "Give another --out, or --force to replace it");
-    TrainingRun run;
-    run.key = key;
-    run.settings = settings;
-    run.scoreEvery = arguments.scoreEvery;
-    run.patience = arguments.patience;
-    run.saveSeconds = arguments.saveSeconds;
+    TrainingRun wanted;
+    wanted.key = key;
+    wanted.settings = settings;
+    wanted.scoreEvery = arguments.scoreEvery;
+    wanted.patience = arguments.patience;
+    wanted.saveSeconds = arguments.saveSeconds;
+    TrainingRun run =
+        runInFolder(arguments.out, std::move(wanted), arguments.force, "Give another --out, or --force to replace it");
+    if (run.state.step > 0)
+        printNote("continues at step {} of {}", run.state.step,
+                  run.steps > 0 ? std::to_string(run.steps) : std::string("an unknown number"));
     return run;
 }
 
@@ -183,50 +177,11 @@ RunMask maskOfRun(const RecoverArguments& arguments, const Model& model, std::ve
     return {std::move(record), false};
 }
 
-/// The mask with the compensation of a state.
-MaskRecord compensatedBy(MaskRecord record, const TrainingState& state, const TrainingSet& set, const ModelSpec& spec) {
-    record.mask = withTrainedCompensation(record.mask, state, spec);
-    if (!record.provenance)
-        record.provenance.emplace();
-    noteTrained(*record.provenance, set.source, state.step);
-    return record;
-}
-
 /// What a run leaves in its folder.
 TrainingOutputs outputsOf(const RecoverArguments& arguments, const TrainingSettings& settings) {
     const bool hasAdapter = !settings.targets.empty() || settings.trainsNorms || settings.trainsHead;
     return {hasAdapter ? arguments.out : "",
             settings.trainsCompensation ? inFolder(arguments.out, adapterMaskName) : ""};
-}
-
-/// Writes an adapter and its mask, or the compensated mask alone. Removes the adapter of a run that is replaced.
-void writeState(const std::string& folder, const TrainingState& state, const TrainingRun& run, const Model& model,
-                const MaskRecord* mask) {
-    Adapter adapter = adapterOf(state, run.settings.adapter, model);
-    if (!adapter.empty()) {
-        adapter.fingerprint = baseOf(model).fingerprint();
-        writeAdapter(folder, adapter, model, mask);
-        return;
-    }
-    removeAdapter(folder);
-    makeFolder(folder);
-    writeMask(inFolder(folder, adapterMaskName), *mask);
-}
-
-/// Writes the run, its record, and the results: the best in the folder, the last in a folder of it.
-void save(const RecoverArguments& arguments, const TrainingRun& run, const Model& model, const RunMask& mask,
-          const TrainingSet& set) {
-    writeTrainingRun(inFolder(arguments.out, "checkpoint.safetensors"), run);
-    writeWhole(inFolder(arguments.out, "training.csv"), trainingCsv(run), FileKind::csv);
-    const auto write = [&](const std::string& folder, const TrainingState& state) {
-        if (run.settings.trainsCompensation) {
-            const MaskRecord compensated = compensatedBy(mask.record, state, set, model.spec());
-            writeState(folder, state, run, model, &compensated);
-        } else
-            writeState(folder, state, run, model, mask.isGiven ? &mask.record : nullptr);
-    };
-    write(arguments.out, run.result());
-    write(inFolder(arguments.out, "last"), run.state);
 }
 
 std::string pairedText(const PairedNats& difference) {
@@ -302,11 +257,12 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     const std::string others = fmt::format("{} {} {}", arguments.heldOut, arguments.scoreEvery, arguments.patience);
     TrainingRun run = runIn(arguments, trainingKey(*model, mask.record.mask, set, settings, others), settings);
     TeacherFiles teacher(inFolder(arguments.out, "teacher"), run.key);
+    const MaskRecord* const kept = mask.isGiven || settings.trainsCompensation ? &mask.record : nullptr;
     TrainingCallbacks callbacks;
     callbacks.stepped = [&](const TrainingRun& now) { sayForecast(now, console); };
     callbacks.save = [&](const TrainingRun& now) {
         teacher.save();
-        save(arguments, now, *model, mask, set);
+        writeRunFolder(arguments.out, now, *model, kept, set.source);
     };
     if (!run.isDone)
         runTraining(run, *model, mask.record.mask, data.training, data.heldOut.examples, callbacks,

@@ -57,7 +57,7 @@ public:
         const MaskRecord record{mask, m_model->card().name, m_model->fingerprint(), {}, {}};
         TrainingCallbacks callbacks;
         callbacks.save = [&](const TrainingRun& now) {
-            writeRunFolder(folder, now, *m_model, mask.keepsAll() ? nullptr : &record);
+            writeRunFolder(folder, now, *m_model, mask.keepsAll() ? nullptr : &record, m_data.training.source);
         };
         makeFolder(folder);
         if (!run.isDone)

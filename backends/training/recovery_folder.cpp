@@ -1,8 +1,11 @@
 #include "backends/training/recovery_folder.h"
 
 #include "analysis/base/error.h"
+#include "analysis/compensation/fit_compensation.h"
+#include "analysis/training/trained_compensation.h"
 #include "backends/base/atomic_file.h"
 #include "backends/engine/adapted_model.h"
+#include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"
 #include "backends/training/training_checkpoint.h"
 
@@ -25,6 +28,25 @@ Adapter adapterOfState(const TrainingState& state, const TrainingRun& run, const
     return adapter;
 }
 
+/// The mask with the compensation of a state.
+MaskRecord compensatedBy(MaskRecord record, const TrainingState& state, const std::string& source,
+                         const ModelSpec& spec) {
+    record.mask = withTrainedCompensation(record.mask, state, spec);
+    if (!record.provenance)
+        record.provenance.emplace();
+    noteTrained(*record.provenance, source, state.step);
+    return record;
+}
+
+/// Writes an adapter and its mask, or the mask alone.
+void writeState(const std::string& folder, const Adapter& adapter, const Model& model, const MaskRecord* mask) {
+    if (!adapter.empty())
+        return writeAdapter(folder, adapter, model, mask);
+    removeAdapter(folder);
+    makeFolder(folder);
+    writeMask(inFolder(folder, adapterMaskName), *mask);
+}
+
 } // namespace
 
 TrainingRun runInFolder(const std::string& folder, TrainingRun wanted, bool replaces, const std::string& hint) {
@@ -39,12 +61,20 @@ TrainingRun runInFolder(const std::string& folder, TrainingRun wanted, bool repl
     return wanted;
 }
 
-void writeRunFolder(const std::string& folder, const TrainingRun& run, const Model& model, const MaskRecord* mask) {
+void writeRunFolder(const std::string& folder, const TrainingRun& run, const Model& model, const MaskRecord* mask,
+                    const std::string& source) {
     makeFolder(folder);
-    writeTrainingRun(inFolder(folder, checkpointName), run);
     writeWhole(inFolder(folder, "training.csv"), trainingCsv(run), FileKind::csv);
-    writeAdapter(folder, bestAdapter(run, model), model, mask);
-    writeAdapter(inFolder(folder, "last"), adapterOfState(run.state, run, model), model, mask);
+    const auto write = [&](const std::string& to, const TrainingState& state) {
+        if (!run.settings.trainsCompensation)
+            return writeState(to, adapterOfState(state, run, model), model, mask);
+        const MaskRecord compensated = compensatedBy(*mask, state, source, model.spec());
+        writeState(to, adapterOfState(state, run, model), model, &compensated);
+    };
+    write(folder, run.result());
+    write(inFolder(folder, "last"), run.state);
+    // Last: a run that is stopped before goes on from the older checkpoint, and writes all files again.
+    writeTrainingRun(inFolder(folder, checkpointName), run);
 }
 
 Adapter bestAdapter(const TrainingRun& run, const Model& model) {

@@ -8,16 +8,20 @@
 
 namespace secateur {
 
-// A training run in a folder: its checkpoint, its record (training.csv), the best adapter with its mask, and the last
-// adapter in the folder `last`.
+// A training run in a folder: its checkpoint, its record (training.csv), the best state, and the last state in the
+// folder `last`. A state is an adapter with its mask or, if only a compensation is trained, the compensated mask.
 
 /// The run in a folder if it has the key of `wanted`, with its TrainingRun::saveSeconds; otherwise `wanted`.
 /// @param replaces whether another run in the folder is ignored @param hint what to do about another run
 /// @throws Error for another run, unless it is replaced
 TrainingRun runInFolder(const std::string& folder, TrainingRun wanted, bool replaces, const std::string& hint);
 
-/// Writes a run into a folder, which is created if it does not exist. @param mask null = none @throws Error
-void writeRunFolder(const std::string& folder, const TrainingRun& run, const Model& model, const MaskRecord* mask);
+/// Writes a run into a folder, which is created if it does not exist. Removes the adapter of a replaced run that this
+/// one has no place for.
+/// @param mask null = none; a run that trains a compensation has one
+/// @param source the training data, for the provenance of a trained compensation @throws Error
+void writeRunFolder(const std::string& folder, const TrainingRun& run, const Model& model, const MaskRecord* mask,
+                    const std::string& source);
 
 /// The adapter with the lowest held-out loss of a run; without scores the last one.
 Adapter bestAdapter(const TrainingRun& run, const Model& model);
