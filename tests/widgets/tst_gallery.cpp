@@ -229,6 +229,9 @@ struct Bench {
         QTRY_VERIFY(document.isOpen() && jobs.isIdle());
         prepare();
         settle();
+        // The gate-norms are measured in the background; the gallery may have drawn before they were there.
+        QTRY_VERIFY(tile(mapOf())->figure() && tile(mapOf())->state().kind == TileState::Kind::drawn);
+        settle();
     }
     void settle() {
         QTRY_VERIFY_WITH_TIMEOUT(jobs.isIdle() && !view.steps()->isBusy(), 20'000);
