@@ -30,7 +30,7 @@ class SublayerWatch : public LayerObserver {
 public:
     SublayerWatch(const Plan& plan, const Clock& clock)
         : m_clock(clock)
-        , m_seconds{zeros(plan), zeros(plan), 0} {}
+        , m_seconds{zeros(plan), zeros(plan), 0, {}, {}} {}
 
     bool wants(int, Tap tap) const override {
         return tap == Tap::input || tap == Tap::attentionUpdate || tap == Tap::output;
@@ -87,12 +87,15 @@ public:
         SublayerSeconds mean = SublayerWatch(m_plan, m_clock).seconds();
         const auto timed = std::span(m_watched).subspan(static_cast<std::size_t>(warmup));
         const auto count = static_cast<double>(timed.size());
-        for (const SublayerSeconds& one : timed)
+        for (SublayerSeconds one : timed) {
+            moveEmptySublayers(one);
+            mean.attentionRuns.push_back(one.attentionTotal());
+            mean.mlpRuns.push_back(one.mlpTotal());
             for (std::size_t layer = 0; layer < mean.attention.size(); ++layer) {
                 mean.attention[layer] += one.attention[layer] / count;
                 mean.mlp[layer] += one.mlp[layer] / count;
             }
-        moveEmptySublayers(mean);
+        }
         mean.rest = timing.mean() - mean.total();
         return mean;
     }

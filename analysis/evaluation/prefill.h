@@ -30,6 +30,9 @@ struct SublayerSeconds {
     std::vector<double> attention; ///< [layers]; 0 in layers without attention
     std::vector<double> mlp;       ///< [layers], including the additions to the residual stream
     double rest = 0;               ///< embedding, LM head and the time between layers
+    /// Sums over the layers in each counted pass; empty in sessions of older versions.
+    std::vector<double> attentionRuns = {};
+    std::vector<double> mlpRuns = {};
 
     double attentionTotal() const;
     double mlpTotal() const;

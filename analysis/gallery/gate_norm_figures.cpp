@@ -39,10 +39,15 @@ std::map<int, const PrefillTiming*> timedPasses(const Session& session) {
     return passes;
 }
 
-/// Adds the time of one layer in milliseconds. @param seconds of all layers, mean over the passes
-void addTime(FigureSeries& series, int tokens, double seconds, double layers) {
+/// Adds the time of one layer in milliseconds: the median of the passes with a band from the 10th to the 90th
+/// percentile. @param mean seconds of all layers, for sessions without the seconds of each pass
+void addTime(FigureSeries& series, int tokens, double mean, const std::vector<double>& runs, double layers) {
+    const auto milliseconds = [&](double percent) { return 1000 * percentile(runs, percent) / layers; };
+    const bool hasRuns = !runs.empty();
     series.positions.push_back(tokens);
-    series.values.push_back(1000 * seconds / layers);
+    series.values.push_back(hasRuns ? milliseconds(50) : 1000 * mean / layers);
+    series.lows.push_back(hasRuns ? milliseconds(10) : notMeasured);
+    series.highs.push_back(hasRuns ? milliseconds(90) : notMeasured);
     series.names.push_back(grouped(static_cast<std::uint64_t>(tokens)) + " tokens");
 }
 
@@ -203,15 +208,19 @@ Figure sublayerTimes(const Session& session, const FigureOptions&) {
     const auto layers = static_cast<double>(session.model.spec.layers.size());
     for (const auto& [tokens, pass] : passes) {
         const SublayerSeconds& seconds = *pass->bySublayer;
-        addTime(figure.series[0], tokens, seconds.attentionTotal(), layers);
-        addTime(figure.series[1], tokens, seconds.mlpTotal(), layers);
+        addTime(figure.series[0], tokens, seconds.attentionTotal(), seconds.attentionRuns, layers);
+        addTime(figure.series[1], tokens, seconds.mlpTotal(), seconds.mlpRuns, layers);
     }
+    const bool hasRuns =
+        std::ranges::any_of(passes, [](const auto& pass) { return !pass.second->bySublayer->attentionRuns.empty(); });
     const SublayerSeconds& longest = *passes.rbegin()->second->bySublayer;
-    figure.caption = figureCaption(session.model, "Time of attention and MLP in a forward pass, mean over the layers") +
-                     fmt::format(" Batch size 1, without cache. Means over the passes. "
-                                 "At {} tokens attention takes {} times as long as the MLP.",
-                                 grouped(static_cast<std::uint64_t>(passes.rbegin()->first)),
-                                 significant(longest.attentionTotal() / longest.mlpTotal(), 3));
+    figure.caption =
+        figureCaption(session.model, "Time of attention and MLP in a forward pass, mean over the layers") +
+        fmt::format(" Batch size 1, without cache. {} "
+                    "At {} tokens attention takes {} times as long as the MLP.",
+                    hasRuns ? "Medians of the passes; bands: 10th to 90th percentile." : "Means over the passes.",
+                    grouped(static_cast<std::uint64_t>(passes.rbegin()->first)),
+                    significant(longest.attentionTotal() / longest.mlpTotal(), 3));
     return figure;
 }
 
@@ -249,8 +258,11 @@ Figure perplexityCurves(const Session& session, const FigureOptions&) {
         throw lacking(session, "curves with gate_norm, attention_importance, random_attention or block_influence",
                       paperId, "curves");
     for (std::size_t row = 0; row < 2; ++row)
-        for (const std::vector<Figure>& panels : columns)
+        for (const std::vector<Figure>& panels : columns) {
             figure.parts.push_back(panels[row]);
+            if (row > 0 || columns.size() == 1) // the model is named once
+                figure.parts.back().title.clear();
+        }
     figure.gridColumns = columns.size();
     figure.caption += " Lower panel: the two that select attention sublayers. Band: least to greatest of the random "
                       "masks; its line: their mean.";

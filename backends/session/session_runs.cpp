@@ -77,7 +77,7 @@ void writeEach(const Handle& group, const char* name, const std::vector<Answer>&
 }
 
 template <typename Answer>
-void writeTexts(const Handle& group, const char* name, const std::vector<Answer>& answers, std::string Answer::*get) {
+void writeTexts(const Handle& group, const char* name, const std::vector<Answer>& answers, std::string Answer::* get) {
     std::vector<std::string> texts;
     for (const Answer& answer : answers)
         texts.push_back(answer.*get);
@@ -252,6 +252,13 @@ void writePass(const Handle& group, const std::string& prefix, const PrefillTimi
     const Handle mlp = hdf5::writeNumberList(group, prefix + "_mlp_seconds", pass.bySublayer->mlp);
     hdf5::writeText(mlp, "meaning", "mean seconds of a pass in the MLP of each layer");
     hdf5::writeNumber(group, prefix + "_rest_seconds", pass.bySublayer->rest);
+    if (pass.bySublayer->attentionRuns.empty())
+        return;
+    const Handle attentionRuns =
+        hdf5::writeNumberList(group, prefix + "_attention_runs", pass.bySublayer->attentionRuns);
+    hdf5::writeText(attentionRuns, "meaning", "seconds of each pass in the attention of all layers");
+    const Handle mlpRuns = hdf5::writeNumberList(group, prefix + "_mlp_runs", pass.bySublayer->mlpRuns);
+    hdf5::writeText(mlpRuns, "meaning", "seconds of each pass in the MLPs of all layers");
 }
 
 PrefillTiming readPass(const Handle& group, const std::string& prefix) {
@@ -265,6 +272,14 @@ PrefillTiming readPass(const Handle& group, const std::string& prefix) {
     if (seconds.mlp.size() != seconds.attention.size())
         throw Error(fmt::format("should hold {} values and holds {}", seconds.attention.size(), seconds.mlp.size()),
                     prefix + "_mlp_seconds");
+    if (hdf5::exists(group, prefix + "_attention_runs")) {
+        seconds.attentionRuns = readSeconds(group, prefix + "_attention_runs", true);
+        seconds.mlpRuns = readSeconds(group, prefix + "_mlp_runs", true);
+        if (seconds.mlpRuns.size() != seconds.attentionRuns.size())
+            throw Error(
+                fmt::format("should hold {} values and holds {}", seconds.attentionRuns.size(), seconds.mlpRuns.size()),
+                prefix + "_mlp_runs");
+    }
     if (!std::isfinite(seconds.rest)) // it may be negative, if the passes that were timed by sublayer took longer
         throw Error(fmt::format("cannot be {}", seconds.rest), prefix + "_rest_seconds");
     pass.bySublayer = std::move(seconds);

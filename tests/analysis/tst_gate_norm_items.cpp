@@ -41,8 +41,8 @@ Session gateSession() {
         const int repetitions = strategy == "random_attention" ? 3 : 1;
         for (const int budget : {1, 4, 7, 8, 10, 13, 20})
             for (int repetition = 0; repetition < repetitions; ++repetition) {
-                CurvePoint point = test::unitPoint(strategy, budget, repetition, repetitions > 1,
-                                                   1'000'000 - 10'000 * budget);
+                CurvePoint point =
+                    test::unitPoint(strategy, budget, repetition, repetitions > 1, 1'000'000 - 10'000 * budget);
                 test::scoreMadeUp(point, strategy, gateTasks, gateMetrics);
                 if (strategy == "gate_norm")
                     point.tokensPerSecond = 10 + budget;
@@ -59,7 +59,8 @@ double perplexityOf(const std::string& strategy, int budget, int repetition = 0)
 }
 
 double meanPerplexity(const std::string& strategy, int budget) {
-    return (perplexityOf(strategy, budget, 0) + perplexityOf(strategy, budget, 1) + perplexityOf(strategy, budget, 2)) / 3;
+    return (perplexityOf(strategy, budget, 0) + perplexityOf(strategy, budget, 1) + perplexityOf(strategy, budget, 2)) /
+           3;
 }
 
 const TableRow& rowWith(const FigureTable& table, const std::vector<std::string>& lead) {
@@ -124,8 +125,8 @@ private slots:
             for (std::size_t i = 0; i < budgets.size(); ++i) {
                 QCOMPARE(line.positions[i], static_cast<double>(budgets[i]));
                 const bool isRandom = strategy == "random_attention";
-                QVERIFY(isNear(line.values[i], isRandom ? meanPerplexity(strategy, budgets[i])
-                                                        : perplexityOf(strategy, budgets[i])));
+                QVERIFY(isNear(line.values[i],
+                               isRandom ? meanPerplexity(strategy, budgets[i]) : perplexityOf(strategy, budgets[i])));
                 QCOMPARE(std::isnan(line.lows[i]), !isRandom);
                 if (isRandom) {
                     QVERIFY(isNear(line.lows[i], perplexityOf(strategy, budgets[i], 0)));
@@ -160,9 +161,9 @@ private slots:
                 const double expected =
                     isRandom ? meanPerplexity(strategy, budgets[i]) : perplexityOf(strategy, budgets[i]);
                 QVERIFY(isNear(row.cells[i + 2].value, expected));
-                const double best = std::min({meanPerplexity("random_attention", budgets[i]),
-                                              perplexityOf("attention_importance", budgets[i]),
-                                              perplexityOf("gate_norm", budgets[i])});
+                const double best =
+                    std::min({meanPerplexity("random_attention", budgets[i]),
+                              perplexityOf("attention_importance", budgets[i]), perplexityOf("gate_norm", budgets[i])});
                 QCOMPARE(row.cells[i + 2].isBest, isNear(expected, best));
             }
         }
@@ -205,8 +206,9 @@ private slots:
         QString notes;
         for (const std::string& note : table.notes)
             notes += QString::fromStdString(note) + "\n";
-        for (const char* part : {"RTE", "WinoG", "OpenBookQA", "secateur-cli reproduce gate_norm /models/llama-2-13b-hf",
-                                 "--data DIR", "Avg Acc is the mean of BoolQ, HellaSwag, ARC-E, ARC-C."})
+        for (const char* part :
+             {"RTE", "WinoG", "OpenBookQA", "secateur-cli reproduce gate_norm /models/llama-2-13b-hf", "--data DIR",
+              "Avg Acc is the mean of BoolQ, HellaSwag, ARC-E, ARC-C."})
             QVERIFY2(notes.contains(part), qPrintable(notes));
     }
 
@@ -254,10 +256,11 @@ private slots:
 
     void stripsShowTheLayersThatAreRemoved() {
         Session session = gateSession();
-        session.results = {layerResult("gate_norm", session.model.spec, [](int layer) { return 1.0 + layer; }),
-                           layerResult("attention_importance", session.model.spec,
-                                       [](int layer) { return layer < 4 ? 100.0 : 1.0 + layer; }),
-                           layerResult("attention_ratio", session.model.spec, [](int layer) { return 1.4 / (1 + layer); })};
+        session.results = {
+            layerResult("gate_norm", session.model.spec, [](int layer) { return 1.0 + layer; }),
+            layerResult("attention_importance", session.model.spec,
+                        [](int layer) { return layer < 4 ? 100.0 : 1.0 + layer; }),
+            layerResult("attention_ratio", session.model.spec, [](int layer) { return 1.4 / (1 + layer); })};
         const Figure figure = makeFigure(session, "gate_norm_fig5");
         QCOMPARE(figure.cells.rows(), std::size_t{2});
         for (std::size_t layer = 0; layer < 40; ++layer) {
@@ -282,22 +285,30 @@ private slots:
         Session session = gateSession();
         Evaluation evaluation{{}, "float32", "cpu", {}, 0, 0, {}};
         for (const int tokens : {512, 1024}) {
-            Prefill prefill{tokens, {{{1, 2, 3}}, SublayerSeconds{{}, {}, 0}}, {}, {}};
+            Prefill prefill{tokens, {{{1, 2, 3}}, SublayerSeconds{{}, {}, 0, {}, {}}}, {}, {}};
             SublayerSeconds& seconds = *prefill.run.bySublayer;
             seconds.attention.assign(40, 0.01 * tokens / 512);
             seconds.mlp.assign(40, 0.02);
+            if (tokens == 1024) {
+                seconds.attentionRuns = {0.8, 1.2, 0.4};
+                seconds.mlpRuns = {0.8, 0.8, 0.8};
+            }
             evaluation.prefills.push_back(prefill);
         }
         session.evaluations.push_back(evaluation);
         const Figure figure = makeFigure(session, "gate_norm_fig1");
         QCOMPARE(figure.series[0].positions, (std::vector<double>{512, 1024}));
         QVERIFY(isNear(figure.series[0].values[0], 10)); // ms of a layer, from means
+        QVERIFY(isNear(figure.series[0].values[1], 20)); // median of 0.4, 0.8 and 1.2 s over 40 layers
+        QVERIFY(isNear(figure.series[0].lows[1], 1000 * (0.4 + 0.2 * 0.4) / 40));
+        QVERIFY(isNear(figure.series[0].highs[1], 1000 * (1.2 - 0.2 * 0.4) / 40));
         QVERIFY(isNear(figure.series[1].values[0], 20));
         QVERIFY(figure.series[1].lows.empty());
     }
 
     void stepsAreDoneWhenTheSessionHoldsThem() {
-        const RecipeChoice choice{.model = "m.gguf", .session = "s.h5", .files = {{"wiki.test.raw", "/w/wiki.test.raw"}}};
+        const RecipeChoice choice{
+            .model = "m.gguf", .session = "s.h5", .files = {{"wiki.test.raw", "/w/wiki.test.raw"}}};
         Session session;
         session.model = test::paperModel("other", 40, 40);
         for (const RecipeStep& step : recipeSteps(paper("gate_norm"), choice, session)) {

@@ -227,7 +227,8 @@ private slots:
 
         evaluation.latency->reference = Timing{{6, 6, 6}};
         evaluation.latency->speedup = Speedup{1.5, 1.25, 2};
-        evaluation.prefills[0].reference = PrefillTiming{{{1, 1, 1}}, SublayerSeconds{{1, 2, 0}, {0.5, 0, 1}, 0.5}};
+        evaluation.prefills[0].reference =
+            PrefillTiming{{{1, 1, 1}}, SublayerSeconds{{1, 2, 0}, {0.5, 0, 1}, 0.5, {}, {}}};
         evaluation.prefills[0].speedup = Speedup{2, 1, 4};
         document = Json::parse(evaluationJson(card, evaluation));
         QVERIFY(document["latency"]["reference"]["mask"].is_null());

@@ -88,7 +88,9 @@ void compare(const std::optional<PrefillTiming>& a, const std::optional<PrefillT
     QCOMPARE(a->bySublayer.has_value(), b->bySublayer.has_value());
     if (a->bySublayer)
         QVERIFY(a->bySublayer->attention == b->bySublayer->attention && a->bySublayer->mlp == b->bySublayer->mlp &&
-                a->bySublayer->rest == b->bySublayer->rest);
+                a->bySublayer->rest == b->bySublayer->rest &&
+                a->bySublayer->attentionRuns == b->bySublayer->attentionRuns &&
+                a->bySublayer->mlpRuns == b->bySublayer->mlpRuns);
 }
 
 void compareSpeedups(const std::optional<Speedup>& a, const std::optional<Speedup>& b) {

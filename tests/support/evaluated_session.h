@@ -111,7 +111,7 @@ inline void addDrawnTimes(Evaluation& evaluation) {
     latency.speedup = speedup(*latency.reference, latency.run);
     evaluation.latency = latency;
     Prefill prefill{128, {{{0.1, 0.2, 0.15}}, {}}, PrefillTiming{{{0.3, 0.35, 0.3}}, {}}, {}};
-    prefill.run.bySublayer = SublayerSeconds{{0.01, 0, 0.02}, {0.03, 0.04, 0}, -0.001};
+    prefill.run.bySublayer = SublayerSeconds{{0.01, 0, 0.02}, {0.03, 0.04, 0}, -0.001, {0.02, 0.04}, {0.06, 0.08}};
     prefill.speedup = speedup(prefill.reference->timing, prefill.run.timing);
     Prefill longer = prefill;
     longer.tokens = 512;
@@ -127,7 +127,7 @@ inline CurvePoint drawnPoint(const Budget& budget, const std::string& mask, doub
     CurvePoint point{.key = {.budget = budget}, .mask = mask};
     point.removed = {1, 2, 3, 4, 5, 6, 7};
     point.parameters = 1'000;
-    for (double CurvePoint::*number :
+    for (double CurvePoint::* number :
          {&CurvePoint::kvBytesPerToken, &CurvePoint::operationsPerToken, &CurvePoint::lossNats, &CurvePoint::deltaNats,
           &CurvePoint::deltaStandardError, &CurvePoint::perplexity, &CurvePoint::choosingSeconds,
           &CurvePoint::scoringSeconds})
@@ -181,7 +181,8 @@ inline std::vector<Curves> drawnCurves(const std::vector<SessionMask>& masks) {
     return {curves, second};
 }
 
-/// A session with two masks, curves, and all kinds of evaluations: of the dense model, of the masks, unfinished, and on tasks.
+/// A session with two masks, curves, and all kinds of evaluations: of the dense model, of the masks, unfinished, and on
+/// tasks.
 inline Session evaluatedSession() {
     Session session = raggedSession();
     session.results.resize(1);
