@@ -20,10 +20,6 @@ namespace secateur::amp_paper {
 
 namespace {
 
-constexpr std::array epochRatios{7, 10};
-constexpr std::array epochCounts{1, 2, 3, 4};
-constexpr int usualEpochs = 2; ///< of the paper's recipe
-
 Figure newTable(const Session& session) {
     Figure figure;
     figure.kind = FigureKind::table;
@@ -102,6 +98,11 @@ TableCell publishedEpochs(const std::vector<PublishedValue>& published, int rati
     return {};
 }
 
+/// The step of the recipe that trains for a number of epochs.
+std::string recoveryStep(int epochs) {
+    return epochs == usualEpochs ? "recovery" : fmt::format("recovery_epochs{}", epochs);
+}
+
 // --- cost ------------------------------------------------------------------------------------------------------------
 
 void addSeconds(FigureTable& table, std::string what, std::string of, double seconds) {
@@ -172,6 +173,7 @@ Figure epochsTable(const Session& session, const FigureOptions& options) {
                                      session, pointsAt(standard, static_cast<int>(ofRatio.front().budget.amount)))),
                                  .group = "Avg"});
     std::vector<std::string> gaps;
+    std::vector<std::string> steps;
     for (std::size_t i = 0; i < epochCounts.size(); ++i) {
         TableRow row{.cells = {textCell(std::to_string(epochCounts[i]))}};
         TableRow printed{.cells = {textCell(fmt::format("{} (paper)", epochCounts[i]))}, .isPublished = true};
@@ -179,9 +181,12 @@ Figure epochsTable(const Session& session, const FigureOptions& options) {
             const bool isHeld = !points[ratio][i].recovery.empty();
             row.cells.push_back(numberCell(isHeld ? meanOf(source, columns, points[ratio][i]) : notMeasured));
             printed.cells.push_back(publishedEpochs(published, epochRatios[ratio], epochCounts[i]));
-            if (!isHeld)
-                gaps.push_back(fmt::format("{} at {}", counted(static_cast<std::uint64_t>(epochCounts[i]), "epoch"),
-                                           table.columns[ratio + 1].title));
+            if (isHeld)
+                continue;
+            gaps.push_back(fmt::format("{} at {}", counted(static_cast<std::uint64_t>(epochCounts[i]), "epoch"),
+                                       table.columns[ratio + 1].title));
+            if (std::string step = recoveryStep(epochCounts[i]); steps.empty() || steps.back() != step)
+                steps.push_back(std::move(step));
         }
         table.rows.push_back(std::move(row));
         if (!published.empty())
@@ -193,7 +198,7 @@ Figure epochsTable(const Session& session, const FigureOptions& options) {
     table.notes.push_back(fmt::format("Avg is the mean of {}.", join(names, ", ")));
     if (!gaps.empty())
         table.notes.push_back(fmt::format("Not measured: {}. To measure: {}", join(gaps, ", "),
-                                          recipeCommand(session, "amp", "recovery")));
+                                          recipeCommand(session, "amp", join(steps, ","))));
     figure.caption = figureCaption(session.model, "Accuracy (per cent) by the number of epochs of recovery training") +
                      " " + source.conditions(columns);
     return figure;
@@ -212,17 +217,22 @@ Figure costTable(const Session& session, const FigureOptions&) {
     for (const Curves& curves : session.curves)
         if (const Curve* curve = curves.curve(standard))
             for (const CurvePoint& point : curve->points)
-                if (point.isChosen() && point.key.recovered.empty())
-                    addSeconds(table, "choosing a mask",
-                               ratioText(1 - static_cast<double>(point.parameters) /
-                                                 static_cast<double>(curves.dense.parameters)) +
-                                   " of the parameters",
-                               point.choosingSeconds);
+                if (point.isChosen()) {
+                    const std::string share = ratioText(1 - static_cast<double>(point.parameters) /
+                                                                static_cast<double>(curves.dense.parameters)) +
+                                              " of the parameters";
+                    if (point.key.recovered.empty())
+                        addSeconds(table, "choosing a mask", share, point.choosingSeconds);
+                    else
+                        addSeconds(table, "recovery training", fmt::format("{}, {}", share, point.key.recovered),
+                                   point.trainingSeconds);
+                }
     if (table.rows.empty())
         throw lacking(session, "scores or masks of amp", "amp", "measure");
     table.notes.emplace_back("Both scores come from one forward pass, whose seconds each row states. Choosing a mask "
                              "includes the scores unless the session held them.");
-    figure.caption = figureCaption(session.model, "Seconds of scoring and of choosing masks, by AMP");
+    figure.caption =
+        figureCaption(session.model, "Seconds of scoring, of choosing masks and of recovery training, by AMP");
     return figure;
 }
 

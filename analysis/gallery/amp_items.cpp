@@ -7,6 +7,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace secateur {
 
@@ -18,8 +19,9 @@ constexpr std::array<std::string_view, 3> ampCurveSteps{"tasks", "perplexity", "
 constexpr std::array<std::string_view, 2> ampTaskSteps{"tasks", "recovery"};
 constexpr std::array<std::string_view, 3> ampComponentSteps{"tasks", "components", "recovery"};
 constexpr std::array<std::string_view, 1> ampSpeedStep{"speed"};
-constexpr std::array<std::string_view, 1> ampEpochSteps{"recovery"};
-constexpr std::array<std::string_view, 2> ampCostSteps{"measure", "tasks"};
+constexpr std::array<std::string_view, 4> ampEpochSteps{"recovery", "recovery_epochs1", "recovery_epochs3",
+                                                        "recovery_epochs4"};
+constexpr std::array<std::string_view, 3> ampCostSteps{"measure", "tasks", "recovery"};
 
 constexpr PaperItem ampFigure1{"amp", "Figure 1", ampCurveSteps};
 constexpr PaperItem ampTable1{"amp", "Table 1", ampTaskSteps};
@@ -47,7 +49,7 @@ constexpr std::array ampRows{
     FigureInfo{"amp_epochs", "mean task score by epochs of recovery training (AMP)", ampPublished,
                FromSession{amp_paper::epochsTable}, checkPublished, &ampEpochs},
     FigureInfo{"amp_cost",
-               "seconds of scoring and of choosing masks (AMP)",
+               "seconds of scoring, of choosing masks and of recovery training (AMP)",
                {},
                FromSession{amp_paper::costTable},
                nullptr,
@@ -139,12 +141,14 @@ private:
 
     void add(const SweepChoice& step) { m_steps.push_back(sweepStep(m_choice, m_session, step)); }
 
-    /// Two epochs on Alpaca, as the recipe of the paper says.
+    /// Two epochs on Alpaca, as the recipe of the paper says, and the epochs that the paper compares them with.
     void addRecoveries() {
-        const auto recovered = [](SweepChoice step) {
+        const auto recovered = [](SweepChoice step, int epochs = 0) {
+            constexpr double tokensOfAlpaca = 52'000 * 100; // examples of about 100 tokens
             step.recover = "amp";
             step.recoverData = "alpaca.json";
-            step.recoverTokens = 3.0 * 2 * 52'000 * 100; // examples of about 100 tokens
+            step.recoverEpochs = epochs;
+            step.recoverTokens = 3 * tokensOfAlpaca * (epochs > 0 ? epochs : amp_paper::usualEpochs);
             return step;
         };
         add(recovered(sweep("recovery", "Recovery training of all orders", orders(),
@@ -153,6 +157,12 @@ private:
                             ampBudgets(std::array{amp_paper::componentRatio}, m_layers), true)));
         add(recovered(sweep("recovery_half", "Recovery training with half of the parameters removed",
                             std::string(amp_paper::standard), ampBudgets(std::array{17}, m_layers), true)));
+        static constexpr std::array steps{std::pair{1, "recovery_epochs1"}, std::pair{3, "recovery_epochs3"},
+                                          std::pair{4, "recovery_epochs4"}};
+        for (const auto& [epochs, id] : steps)
+            add(recovered(sweep(id, "Recovery training of another number of epochs", std::string(amp_paper::standard),
+                                ampBudgets(amp_paper::epochRatios, m_layers), true),
+                          epochs));
     }
 
     const RecipeChoice& m_choice;

@@ -35,6 +35,9 @@ inline constexpr std::array ratios{3, 7, 10};          ///< table 2: 9.01, 21.02
 inline constexpr std::array curveRatios{3, 7, 10, 17}; ///< figure 1: with 51.06 %
 inline constexpr int speedRatio = 7;
 inline constexpr int componentRatio = 10;
+inline constexpr std::array epochRatios{7, 10}; ///< at which numbers of epochs are compared
+inline constexpr std::array epochCounts{1, 2, 3, 4};
+inline constexpr int usualEpochs = 2; ///< of the paper's recipe
 
 // Result ids of the strategies.
 inline constexpr std::string_view standard = "amp";

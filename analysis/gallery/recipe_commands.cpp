@@ -334,6 +334,8 @@ RecipeStep sweepStep(const RecipeChoice& choice, const Session& session, const S
             addMissing(step, choices.recoverData);
         if (choices.recoverSteps > 0)
             addTo(step.arguments, "--recover-steps", std::to_string(choices.recoverSteps));
+        if (choices.recoverEpochs > 0)
+            addTo(step.arguments, "--recover-epochs", std::to_string(choices.recoverEpochs));
     }
     addOut(step, choice);
 
@@ -342,6 +344,8 @@ RecipeStep sweepStep(const RecipeChoice& choice, const Session& session, const S
     if (!choices.compensate.empty())
         needed.compensations = split(choices.compensate, ',');
     needed.recovered = choices.recover;
+    if (choices.recoverEpochs > 0)
+        needed.recovered += fmt::format(":epochs={}", choices.recoverEpochs);
     needed.needsText = true;
     for (const StepTask& task : tasks)
         needed.tasks.push_back(fileOf(choice, task.name));

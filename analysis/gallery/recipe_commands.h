@@ -83,6 +83,7 @@ struct SweepChoice {
     std::string recover = {};          ///< --recover: recipe of a recovery training; empty = none
     std::string_view recoverData = {}; ///< usual name of its data; missing = the built-in text
     int recoverSteps = 0;              ///< --recover-steps; 0 = as the recipe's epochs say
+    int recoverEpochs = 0;             ///< --recover-epochs; 0 = those of the recipe
     /// The tokens of the training of one point, for the cost.
     double recoverTokens = 0;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <string_view>
 
 namespace secateur {
 
@@ -66,9 +67,13 @@ std::vector<PointKey> keysOf(const SweepSeries& series, const NeededPoints& need
     return keys;
 }
 
-/// Whether a point was recovered by a recipe, whatever options replaced the recipe's own: "amp:steps=50".
+/// Whether a point was recovered by a recipe, whatever options replaced the recipe's own: "amp:steps=50". Another
+/// number of epochs is another recovery.
 bool isRecoveredBy(const std::string& recovered, const std::string& recipe) {
-    return recovered == recipe || recovered.starts_with(recipe + ":");
+    constexpr std::string_view epochs = ":epochs=";
+    if (recovered != recipe && !recovered.starts_with(recipe + ":"))
+        return false;
+    return recipe.find(epochs) != std::string::npos || recovered.find(epochs) == std::string::npos;
 }
 
 /// Whether curves hold a point with all that is needed. @param recipe of a recovery; empty = none

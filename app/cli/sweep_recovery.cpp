@@ -20,6 +20,8 @@ std::string nameOf(const RecoveryOptions& options) {
     std::string name = options.recipe;
     if (options.steps)
         name += fmt::format(":steps={}", *options.steps);
+    if (options.epochs)
+        name += fmt::format(":epochs={}", *options.epochs);
     if (options.minutes)
         name += fmt::format(":minutes={}", *options.minutes);
     if (!options.data.empty())
@@ -91,16 +93,23 @@ void addRecoveryOptions(CLI::App& verb, RecoveryOptions& options) {
     CLI::Option* steps = verb.add_option("--recover-steps", options.steps, "Number of steps of each training [recipe]")
                              ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
                              ->needs(recover);
+    CLI::Option* epochs =
+        verb.add_option("--recover-epochs", options.epochs, "Passes of each training over its data [recipe]")
+            ->check(CLI::PositiveNumber)
+            ->needs(recover)
+            ->excludes(steps);
     verb.add_option("--recover-minutes", options.minutes, "Duration of each training in minutes [recipe]")
         ->check(CLI::PositiveNumber)
         ->needs(recover)
-        ->excludes(steps);
+        ->excludes(steps)
+        ->excludes(epochs);
 }
 
 TrainingSettings settingsOf(const RecoveryOptions& options) {
     TrainingSettings settings = trainingRecipe(options.recipe).settings();
-    if (options.steps || options.minutes) {
+    if (options.steps || options.epochs || options.minutes) {
         settings.steps = options.steps.value_or(0);
+        settings.epochs = options.epochs.value_or(settings.epochs);
         settings.minutes = options.minutes.value_or(0);
     }
     checkSettings(settings);

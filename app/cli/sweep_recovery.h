@@ -19,12 +19,13 @@ struct RecoveryOptions {
     std::string recipe; ///< empty = no point is recovered
     std::string data;   ///< path; empty = the built-in text
     std::optional<std::int64_t> steps;
+    std::optional<double> epochs;
     std::optional<double> minutes;
 
     bool isWanted() const { return !recipe.empty(); }
 };
 
-/// Adds --recover, --recover-data, --recover-steps and --recover-minutes.
+/// Adds --recover, --recover-data, --recover-steps, --recover-epochs and --recover-minutes.
 void addRecoveryOptions(CLI::App& verb, RecoveryOptions& options);
 
 /// The settings of the recipe with the duration of the options. @throws UsageError

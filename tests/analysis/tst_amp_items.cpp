@@ -3,6 +3,7 @@
 
 #include "analysis/gallery/figure_table.h"
 #include "analysis/gallery/paper.h"
+#include "analysis/gallery/paper_rows.h"
 #include "tests/support/paper_session.h"
 #include "tests/support/suite.h"
 
@@ -125,7 +126,8 @@ private slots:
         QCOMPARE(table.rows.size(), std::size_t{10});
         for (const auto& [label, strategy] : {std::pair{"AMP", "amp"}, std::pair{"Random", "amp:order=random"},
                                               std::pair{"Reversed", "amp:order=reversed"}})
-            for (const auto& [ratio, text] : {std::pair{3, "9.01 %"}, std::pair{7, "21.02 %"}, std::pair{10, "30.03 %"}}) {
+            for (const auto& [ratio, text] :
+                 {std::pair{3, "9.01 %"}, std::pair{7, "21.02 %"}, std::pair{10, "30.03 %"}}) {
                 const TableRow& row = rowOf(table, text, label);
                 QVERIFY(isNear(row.cells[firstTask].value, accuracy(strategy, ratio, "winogrande", "acc")));
                 QVERIFY(isNear(row.cells[firstTask + 2].value, accuracy(strategy, ratio, "arc_easy", "acc_norm")));
@@ -163,6 +165,25 @@ private slots:
         QVERIFY(std::isnan(epochs.rows[4].cells[1].value));
         QCOMPARE(epochs.rows[3].cells[1].value, 63.44);
         QVERIFY(epochs.rows[3].cells[1].isDoubtful);
+        QVERIFY(std::ranges::any_of(epochs.notes, [](const std::string& note) {
+            return note.find("--only recovery_epochs3,recovery_epochs4") != std::string::npos;
+        }));
+    }
+
+    /// Epochs other than the paper's two are further steps, which points of two epochs do not fulfil.
+    void epochsAreStepsOfTheRecipe() {
+        Session session = ampSession();
+        RecipeChoice choice{.size = SweepSize::paper};
+        const auto stepOf = [&](std::string_view id) {
+            const std::vector<RecipeStep> steps = ampSteps(choice, session);
+            return *std::ranges::find(steps, id, &RecipeStep::id);
+        };
+        const CommandLine command = stepOf("recovery_epochs3").arguments;
+        const auto at = std::ranges::find(command, "--recover-epochs");
+        QVERIFY(at != command.end());
+        QCOMPARE(*(at + 1), std::string("3"));
+        const CommandLine usual = stepOf("recovery").arguments;
+        QVERIFY(std::ranges::find(usual, "--recover-epochs") == usual.end());
     }
 
     void componentsSayWhatTheyReach() {
@@ -187,6 +208,15 @@ private slots:
         const FigureTable cost = makeFigure(ampSession(), "amp_cost").table;
         QCOMPARE(cost.rows.size(), std::size_t{4});
         QCOMPARE(cost.rows[1].cells[2].value, 7.0);
+        Session trained = ampSession();
+        addRecovered(trained, "amp:epochs=1", 0.01);
+        for (CurvePoint& point : trained.curves[0].curves[0].points)
+            if (!point.key.recovered.empty())
+                point.trainingSeconds = 60;
+        const FigureTable more = makeFigure(trained, "amp_cost").table;
+        QCOMPARE(more.rows.size(), std::size_t{7});
+        QCOMPARE(more.rows.back().cells[0].text, std::string("recovery training"));
+        QCOMPARE(more.rows.back().cells[2].value, 60.0);
     }
 };
 

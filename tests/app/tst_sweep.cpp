@@ -177,6 +177,15 @@ private slots:
         QCOMPARE(bitsOf(sessionAt(scratch.path("all.h5"))), bitsOf(sessionAt(scratch.path("whole.h5"))));
     }
 
+    void recoveriesHaveEpochs() {
+        const Scratch scratch;
+        const QStringList epochs{"--strategy", "gate_norm", "--budgets", "1", "--text", m_text, "--score", m_text,
+                                 "--recover", "quick", "--recover-data", m_text, "--recover-epochs", "2", "--json"};
+        const Outcome outcome = run(sweep(scratch.path("s.h5"), epochs));
+        QVERIFY2(outcome.status == 0, qPrintable(outcome.error));
+        QCOMPARE(outcome.json().at("curves").at("gate_norm").at(1).at("recovered"), "quick:epochs=2:data=text");
+    }
+
     void recoveredPointsStandBesideThePrunedOnes() {
         const Scratch scratch;
         const QString out = scratch.path("s.h5");
@@ -382,6 +391,8 @@ private slots:
             "\"best\" is not a mode of compensation: use own, none, bias, scale, both, weights");
         row("an unknown recipe", {"--strategy", "gate_norm", "--budgets", "1", "--recover", "slow"}, 2,
             "Known recipes: amp, gate_norm, quick");
+        row("steps and epochs", {"--strategy", "gate_norm", "--budgets", "1", "--recover", "quick", "--recover-steps", "3",
+                                 "--recover-epochs", "1"}, 2, "--recover-epochs");
         row("steps of no recovery", {"--strategy", "gate_norm", "--budgets", "1", "--recover-steps", "3"}, 2, "--recover");
         row("a size without a preset", {"--strategy", "gate_norm", "--budgets", "1", "--size", "paper"}, 2,
             "requires --preset");
