@@ -251,13 +251,23 @@ void checkFiles(const PlotArguments& arguments, const PlotForm& form) {
         checkCanWrite(captionPath(arguments.out), FileKind::caption, arguments.force);
 }
 
+UsageError notATable(const FigureRequest& request, const PlotArguments& arguments, const PlotForm& form) {
+    return UsageError(fmt::format("the figure {} is a picture; {} is for tables", request.figure->id, form.extension),
+                      arguments.out);
+}
+
+/// Checks the form before anything is run: figures that run a model are pictures. @throws UsageError
+void checkForm(const FigureRequest& request, const PlotArguments& arguments, const PlotForm& form) {
+    const auto* fromSession = std::get_if<FromSession>(&request.figure->source);
+    if (form.isOfTables && (!fromSession || !fromSession->results.front().empty()))
+        throw notATable(request, arguments, form);
+}
+
 /// @throws UsageError if the figure has no such form
 void writeFigure(const Figure& figure, const FigureRequest& request, const PlotArguments& arguments,
                  const PlotForm& form) {
     if (form.isOfTables && figure.kind != FigureKind::table)
-        throw UsageError(
-            fmt::format("the figure {} is a picture; {} is for tables", request.figure->id, form.extension),
-            arguments.out);
+        throw notATable(request, arguments, form);
     if (form.text)
         writeWhole(arguments.out, form.text(figure, request), figureFileKind(form.extension.substr(1)),
                    arguments.force);
@@ -275,6 +285,7 @@ void plot(const PlotArguments& arguments, const Console& console) {
     checkFiles(arguments, form);
     const FigureRequest request = parseFigureRequest(arguments.figure);
     checkSource(arguments, request);
+    checkForm(request, arguments, form);
     Figure figure = std::visit([&](const auto& source) { return drawFrom(source, arguments, request, console); },
                                request.figure->source);
     if (!arguments.run.adapter.empty() && !figure.command.empty())

@@ -134,8 +134,10 @@ private:
 
 class ValueTicker : public QCPAxisTicker {
 public:
-    explicit ValueTicker(const QCPAxis& axis)
-        : m_axis(axis) {}
+    /// @param least the smallest distance of ticks
+    explicit ValueTicker(const QCPAxis& axis, double least = 0)
+        : m_axis(axis)
+        , m_least(least) {}
 
 protected:
     int roomForTicks() const {
@@ -146,7 +148,7 @@ protected:
     }
     double getTickStep(const QCPRange& range) override {
         setTickCount(std::min(roomForTicks(), 5));
-        return QCPAxisTicker::getTickStep(range);
+        return std::max(QCPAxisTicker::getTickStep(range), m_least);
     }
     int getSubTickCount(double) override { return 0; }
     QString getTickLabel(double tick, const QLocale&, QChar, int) override {
@@ -159,6 +161,7 @@ protected:
 
 private:
     const QCPAxis& m_axis;
+    double m_least;
 };
 
 /// Places ticks at powers of ten, with ticks between them if the range has few decades. A range within one decade gets
@@ -279,12 +282,12 @@ void useFixedTicks(QCPAxis& axis, const std::vector<AxisTick>& ticks, int longes
     axis.setTicker(QSharedPointer<QCPAxisTicker>(new FixedTicker(axis, places, names)));
 }
 
-void useValueTicks(QCPAxis& axis, bool logarithmic) {
+void useValueTicks(QCPAxis& axis, bool logarithmic, bool wholeNumbers) {
     axis.setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
     if (logarithmic)
         axis.setTicker(QSharedPointer<QCPAxisTicker>(new LogTicker(axis)));
     else
-        axis.setTicker(QSharedPointer<QCPAxisTicker>(new ValueTicker(axis)));
+        axis.setTicker(QSharedPointer<QCPAxisTicker>(new ValueTicker(axis, wholeNumbers ? 1 : 0)));
 }
 
 namespace {

@@ -46,7 +46,8 @@ void useNamedTicks(QCPAxis& axis, const std::vector<std::string>& names, int lon
 void useFixedTicks(QCPAxis& axis, const std::vector<AxisTick>& ticks, int longest);
 
 /// Sets a linear or logarithmic scale with ticks at round values. The number of ticks depends on the room for labels.
-void useValueTicks(QCPAxis& axis, bool logarithmic);
+/// @param wholeNumbers whether a linear scale has ticks at whole numbers only
+void useValueTicks(QCPAxis& axis, bool logarithmic, bool wholeNumbers = false);
 
 /// Colours, font and size of a plot.
 struct PlotTheme {

@@ -7,6 +7,7 @@
 #include <qcustomplot.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <vector>
@@ -51,6 +52,13 @@ void useCellTicks(QCPAxis& axis, const FigureAxis& described, std::size_t cells,
         useNamedTicks(axis, described.names, longest);
     else
         useIndexTicks(axis, {});
+}
+
+/// Whether points stand at whole numbers only, as counts and lengths do.
+bool isCounted(const std::vector<FigureSeries>& series) {
+    const auto isWhole = [](double value) { return !std::isfinite(value) || value == std::floor(value); };
+    return std::ranges::all_of(series,
+                               [&](const FigureSeries& one) { return std::ranges::all_of(one.positions, isWhole); });
 }
 
 } // namespace
@@ -207,7 +215,7 @@ QCPAxisRect* addScatterAxes(const PlotPlace& place, int row, const Figure& figur
     QCPAxis* x = rect->addAxis(QCPAxis::atBottom);
     setUpValueAxis(*rect->addAxis(QCPAxis::atLeft), figure, false, place);
     styleAxis(*x, place.theme);
-    useValueTicks(*x, figure.x.logarithmic);
+    useValueTicks(*x, figure.x.logarithmic, isCounted(figure.series));
     if (!figure.x.ticks.empty())
         useFixedTicks(*x, figure.x.ticks, place.room.width() / 3);
     x->setLabel(brokenLabel(figure.x.label, place.theme.font, place.room.width() * 3 / 4));

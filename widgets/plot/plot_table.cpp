@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace secateur {
@@ -88,7 +89,8 @@ private:
     Column measured(std::size_t index) const {
         const TableColumn& column = m_table.columns[index];
         Column result;
-        result.narrow = longestWord(QString::fromStdString(column.title), m_metrics);
+        result.narrow =
+            std::max(longestWord(QString::fromStdString(column.title), m_metrics), shareOfGroupTitle(index));
         result.natural = result.narrow;
         const QFontMetrics bold(m_bold);
         for (const TableRow& row : m_table.rows) {
@@ -100,6 +102,19 @@ private:
         return result;
     }
 
+    /// The width that a column needs for its group's title to keep whole words.
+    int shareOfGroupTitle(std::size_t index) const {
+        const std::string& group = m_table.columns[index].group;
+        if (group.empty())
+            return 0;
+        const auto isOther = [&](const TableColumn& column) { return column.group != group; };
+        const auto at = m_table.columns.begin() + static_cast<std::ptrdiff_t>(index);
+        const auto last = std::find_if(at, m_table.columns.end(), isOther);
+        const auto before = std::find_if(std::make_reverse_iterator(at), m_table.columns.rend(), isOther);
+        const auto count = static_cast<int>(last - before.base());
+        return longestWord(QString::fromStdString(group), m_metrics) / count - 2 * m_padding;
+    }
+
     int widthOf(const Block& block) const {
         int width = 0;
         for (const Placed& placed : block)
@@ -107,13 +122,20 @@ private:
         return width;
     }
 
-    /// Number of columns of text at the left that a block repeats.
+    /// Whether a column names rows: all of its cells are texts.
+    bool isOfNames(std::size_t column) const {
+        return m_table.columns[column].isText || std::ranges::all_of(m_table.rows, [&](const TableRow& row) {
+                   return !row.cells.at(column).text.empty();
+               });
+    }
+
+    /// Number of columns at the left that a block repeats, as they name its rows.
     std::size_t leadingCount() const {
-        const auto* begin = m_table.columns.data();
-        const auto* end = begin + m_table.columns.size();
-        const auto texts = static_cast<std::size_t>(
-            std::find_if_not(begin, end, [](const TableColumn& column) { return column.isText; }) - begin);
-        return std::min<std::size_t>(texts, 2);
+        constexpr std::size_t most = 3;
+        std::size_t count = 0;
+        while (count < std::min(m_table.columns.size(), most) && isOfNames(count))
+            ++count;
+        return count;
     }
 
     /// All columns in one block if they fit, with the columns of text as narrow as necessary.
@@ -169,16 +191,31 @@ private:
             for (Placed& placed : leading) // long words are broken
                 placed.width = std::max(1, std::min(placed.width, most / static_cast<int>(count) - 2 * m_padding));
         const int room = m_width - widthOf(leading);
-        std::vector<Block> blocks;
-        for (std::size_t i = count; i < m_columns.size(); ++i) {
-            const Placed placed{i, std::max(1, std::min(m_columns[i].narrow, room - 2 * m_padding))};
+        std::vector<Block> blocks = filled(leading, room);
+        // Blocks of like widths: as narrow as the same number of blocks can be.
+        const int step = std::max(1, room / 64);
+        for (int narrower = room - step; narrower > 0; narrower -= step) {
+            std::vector<Block> next = filled(leading, narrower);
+            if (next.size() > blocks.size())
+                break;
+            blocks = std::move(next);
+        }
+        return blocks;
+    }
+
+    /// Distributes the columns over blocks. @param leading columns of each block @param room width beside them
+    std::vector<Block> filled(const Block& leading, int room) const {
+        const int widest = m_width - widthOf(leading);
+        std::vector<Block> blocks{leading};
+        for (std::size_t i = leading.size(); i < m_columns.size(); ++i) {
+            const Placed placed{i, std::max(1, std::min(m_columns[i].narrow, widest - 2 * m_padding))};
             const int together = widthOfGroupAt(i); // a group is divided only if no block can hold it
-            const int needed = together <= room ? together : placed.width + 2 * m_padding;
-            if (blocks.empty() || widthOf(blocks.back()) + needed > m_width)
+            const int needed = together <= widest ? together : placed.width + 2 * m_padding;
+            if (blocks.back().size() > leading.size() && widthOf(blocks.back()) + needed > widthOf(leading) + room)
                 blocks.push_back(leading);
             blocks.back().push_back(placed);
         }
-        return blocks.empty() ? std::vector<Block>{leading} : blocks;
+        return blocks;
     }
 
     /// Widens columns in a picture that is wider than the table.
