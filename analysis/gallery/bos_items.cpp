@@ -76,9 +76,10 @@ std::vector<StepTask> bosTasks(bool isQuick) {
 constexpr std::string_view bosText = "wiki.test.raw";
 constexpr const char* bosHeadStrategies = "sink_head,mag_sp:components=heads,wanda_sp:components=heads";
 constexpr std::string_view bosLengths = "64/128/256/512/1024/2048/4096";
+constexpr std::string_view bosQuickLengths = "64/96/128/192/256/384"; // sequences of the built-in text have more tokens
 
 RecipeStep measureOfBos(const RecipeChoice& choice, const Session& session, bool isQuick) {
-    const std::string lengths(isQuick ? bosLengths.substr(0, bosLengths.find("/1024")) : bosLengths);
+    const std::string lengths(isQuick ? bosQuickLengths : bosLengths);
     return measureStep(
         choice, session,
         {.id = "measure",
@@ -100,9 +101,9 @@ RecipeStep ablationOfBos(const RecipeChoice& choice, const Session& session, boo
 RecipeStep sweepOfBos(const RecipeChoice& choice, const Session& session, bool isQuick, SweepChoice step) {
     const bool hasText = !fileOf(choice, bosText).empty();
     step.calibration.tokens = isQuick && hasText ? 1024 : 8192; // without a text, a third of it is scored
-    step.score = {.name = bosText, .tokens = isQuick && hasText ? 8192 : 0, .window = isQuick ? 512 : 4096};
+    step.score = {.name = bosText, .tokens = isQuick && hasText ? 4096 : 0, .window = isQuick ? 512 : 4096};
     step.score.isPerWord = hasText;
-    step.limit = isQuick ? 50 : 0;
+    step.limit = isQuick ? 30 : 0;
     step.protect = "first_last";
     return sweepStep(choice, session, step);
 }

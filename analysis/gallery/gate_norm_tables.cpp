@@ -269,6 +269,7 @@ Figure scoringSeconds(const Session& session, const FigureOptions& options) {
                      {.title = "Reads", .isText = true},
                      {.title = "Seconds"}};
     std::vector<std::string> gaps;
+    constexpr double briefSeconds = 0.1; // of which two decimals would show too little
     for (const auto& [label, id] :
          {std::pair{"Gate-Norm", "gate_norm"}, std::pair{"Data-driven", "attention_importance"}}) {
         const MetricResult* const result = session.latest(id);
@@ -279,6 +280,8 @@ Figure scoringSeconds(const Session& session, const FigureOptions& options) {
         const std::string reads =
             result->data ? fmt::format("{} tokens", grouped(static_cast<std::uint64_t>(result->data->tokens)))
                          : "weights";
+        if (result->seconds < briefSeconds)
+            table.columns.back().decimals = 4;
         table.rows.push_back(
             {.cells = {textCell(label), textCell(result->measurement.device + ", " + result->measurement.dtype),
                        textCell(reads), numberCell(result->seconds)}});

@@ -202,11 +202,9 @@ std::string PointSource::conditions(const std::vector<PointColumn>& columns) con
             sentences.push_back(fmt::format("{}: {}", column.title, protocolText(set->conditions.scored)));
     }
     for (const Curves* set : sets)
-        if (std::string text = conditionsText(set->conditions); !text.empty()) {
-            text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-            if (std::ranges::find(sentences, text) == sentences.end())
-                sentences.push_back(text);
-        }
+        if (const std::string text = conditionsText(set->conditions);
+            !text.empty() && std::ranges::find(sentences, text) == sentences.end())
+            sentences.push_back(text);
     if (!tasks.empty())
         sentences.push_back("Tasks: " + join(tasks, ", "));
     std::set<std::uint64_t> seeds;
@@ -225,8 +223,10 @@ std::string PointSource::conditions(const std::vector<PointColumn>& columns) con
                 : fmt::format("Random masks: {} (seeds {})", counted(list.size(), "repetition"), join(list, ", ")));
     }
     std::string text;
-    for (const std::string& sentence : sentences)
+    for (std::string& sentence : sentences) {
+        sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
         text += (text.empty() ? "" : " ") + sentence + ".";
+    }
     return text;
 }
 
