@@ -1,5 +1,6 @@
 #include "analysis/base/text.h"
 #include "analysis/gallery/amp_items.h"
+#include "analysis/gallery/option_values.h"
 #include "analysis/gallery/paper_points.h"
 #include "analysis/gallery/paper_tables.h"
 #include "analysis/gallery/published.h"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -43,11 +43,8 @@ std::optional<int> epochsOf(std::string_view recovery) {
     const std::size_t at = recovery.find(option);
     if (at == std::string_view::npos)
         return usualEpochs;
-    int epochs = 0;
     const std::string_view number = recovery.substr(at + option.size());
-    const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), epochs);
-    return failure == std::errc() && (end == number.data() + number.size() || *end == ':') ? std::optional(epochs)
-                                                                                           : std::nullopt;
+    return wholeNumberIn(number.substr(0, number.find(':')));
 }
 
 /// The name of the recovery with this number of epochs that the session's points have; empty if they have none.

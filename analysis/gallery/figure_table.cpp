@@ -8,7 +8,7 @@
 #include "analysis/figures/evaluation_figure.h"
 #include "analysis/figures/model_figures.h"
 #include "analysis/figures/scatter_figure.h"
-#include "analysis/gallery/head_option.h"
+#include "analysis/gallery/option_values.h"
 #include "analysis/gallery/paper_rows.h"
 #include "analysis/gallery/report_choices.h"
 #include "analysis/masks/mask_algebra.h"
@@ -55,11 +55,11 @@ double optionNumber(const FigureOptions& options, const std::string& name) {
 
 /// The option `layer` of figures that show one layer, or all layers: none for -1. @throws UsageError
 std::optional<int> layerOf(const FigureOptions& options, const ModelSpec& spec) {
-    const double layer = optionNumber(options, "layer");
+    const int layer = integerOption(options, "layer");
     if (layer < -1 || layer >= spec.layerCount())
         throw UsageError(fmt::format("the model has layers 0 to {}; -1 shows all", spec.layerCount() - 1),
                          "layer=" + options.at("layer"));
-    return layer < 0 ? std::nullopt : std::optional(static_cast<int>(layer));
+    return layer < 0 ? std::nullopt : std::optional(layer);
 }
 
 /// Ids of the maps in widgets/plot/plot_scale.cpp.
@@ -197,7 +197,7 @@ Figure rankDifferences(const Session& session, const FigureOptions& options) {
 
 /// Runs a prompt and draws the attention map of one head.
 Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
-    const HeadId id{static_cast<int>(optionNumber(options, "layer")), static_cast<int>(optionNumber(options, "head"))};
+    const HeadId id{integerOption(options, "layer"), integerOption(options, "head")};
     checkHead(inputs.model->spec(), id);
     AttentionRules rules;
     rules.type = inputs.type;

@@ -4,6 +4,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/evaluation/latency.h"
 #include "analysis/gallery/gate_norm_items.h"
+#include "analysis/gallery/option_values.h"
 #include "analysis/gallery/paper_points.h"
 #include "analysis/gallery/paper_tables.h"
 #include "analysis/gallery/recipe_commands.h"
@@ -148,7 +149,7 @@ std::vector<bool> firstCut(const MetricResult& result, int count) {
 /// The number of layers that the option `k` names.
 int layersToCut(const Session& session, const FigureOptions& options) {
     const int layers = session.model.spec.layerCount();
-    const int given = std::stoi(options.at("k"));
+    const int given = integerOption(options, "k");
     if (given < 0 || given > layers)
         throw UsageError(fmt::format("the model has {} layers; 0 stands for the number of the paper", layers),
                          "k=" + options.at("k"));

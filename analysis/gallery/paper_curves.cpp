@@ -4,6 +4,7 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/figures/curve_figures.h"
+#include "analysis/gallery/option_values.h"
 #include "analysis/gallery/paper_tables.h"
 #include "analysis/masks/price.h"
 #include "analysis/strategies/budget.h"
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -95,10 +95,7 @@ const Curve* curveOfPaper(const Curves& curves, std::string_view strategy) {
 
 const Curves& curvesOfPaper(const Session& session, std::span<const PaperLine> lines, const FigureOptions& options,
                             const PaperStep& step) {
-    int index = -1;
-    const std::string& text = options.at("set");
-    std::from_chars(text.data(), text.data() + text.size(), index);
-    if (index >= 0)
+    if (const int index = integerOption(options, "set"); index >= 0)
         return curvesAt(session, index);
     const Curves* best = nullptr;
     for (const Curves& curves : session.curves) {

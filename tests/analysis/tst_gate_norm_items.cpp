@@ -267,6 +267,7 @@ private slots:
         QVERIFY(QString::fromStdString(figure.caption).contains("Both remove 12 of the same layers"));
         QCOMPARE(std::ranges::count(makeFigure(session, "gate_norm_fig5:k=3").cells.values(), 1.0), 6);
         QVERIFY_THROWS_EXCEPTION(UsageError, makeFigure(session, "gate_norm_fig5:k=41"));
+        QVERIFY_THROWS_EXCEPTION(UsageError, makeFigure(session, "gate_norm_fig5:k=99999999999")); // beyond int
 
         const Figure ratio = makeFigure(session, "gate_norm_fig3");
         QCOMPARE(ratio.series.size(), std::size_t{1});

@@ -365,6 +365,7 @@ private slots:
         QCOMPARE(figure.parts[1].outlined.size(), figure.parts[1].cells.columns());
         QCOMPARE(figure.parts[1].outlined.front().row, std::size_t{1});
         QVERIFY_THROWS_EXCEPTION(UsageError, parseFigureRequest("greedy_gnorm_fig2:cuts=first"));
+        QVERIFY_THROWS_EXCEPTION(UsageError, parseFigureRequest("greedy_gnorm_fig2:layer=99999999999"));
     }
 
     void theRecipeHasItsSteps() {
