@@ -24,13 +24,6 @@ constexpr std::array epochRatios{7, 10};
 constexpr std::array epochCounts{1, 2, 3, 4};
 constexpr int usualEpochs = 2; ///< of the paper's recipe
 
-Figure newTable(const Session& session) {
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
-    return figure;
-}
-
 // --- epochs ----------------------------------------------------------------------------------------------------------
 
 /// The number of epochs that the name of a recovery states: "amp:epochs=3", or the recipe's own. Empty if it was
@@ -71,7 +64,7 @@ std::vector<std::vector<TablePoints>> epochPoints(const Session& session) {
     return all;
 }
 
-/// The columns that all points have which have any.
+/// The columns in which all points have values.
 std::vector<PointColumn> sharedColumns(const PointSource& source, const std::vector<TablePoints>& wanted) {
     std::vector<PointColumn> shared;
     for (const PointColumn& column : ampColumns())
@@ -91,11 +84,8 @@ double meanOf(const PointSource& source, const std::vector<PointColumn>& columns
 
 TableCell publishedEpochs(const std::vector<PublishedValue>& published, int ratio, int epochs) {
     for (const PublishedValue& value : published)
-        if (value.ourBudget == std::to_string(ratio) && value.row.starts_with(std::to_string(epochs))) {
-            TableCell cell = numberCell(value.value);
-            cell.isDoubtful = value.isDoubtful;
-            return cell;
-        }
+        if (value.ourBudget == std::to_string(ratio) && value.row.starts_with(std::to_string(epochs)))
+            return publishedCell(value);
     return {};
 }
 
@@ -116,9 +106,7 @@ Figure speedTable(const Session& session, const FigureOptions& options) {
     const Curves* set = source.curves(speed);
     if (!set || !set->latency)
         throw lacking(session, fmt::format("curves with the speed of amp at {}", ratio), "amp", "speed");
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Model", .isText = true},
                      {.title = "Pruning ratio", .isText = true},
@@ -141,8 +129,8 @@ Figure speedTable(const Session& session, const FigureOptions& options) {
     if (!std::isnan(printed.cells[2].value)) {
         table.rows.insert(table.rows.begin() + 1, printedDense);
         table.rows.push_back(printed);
-        table.notes.emplace_back("Grey rows: numbers printed in the paper.");
     }
+    addPublishedNote(table);
     figure.caption =
         figureCaption(session.model, "Seconds of generation") +
         fmt::format(" {} new tokens after a prompt of {}, batch size 1, median of the runs, on {} in {}.",
@@ -161,7 +149,7 @@ Figure epochsTable(const Session& session, const FigureOptions& options) {
     if (columns.empty())
         throw lacking(session, "task scores of models that amp pruned and a training recovered", "amp", "recovery");
     const std::vector<PublishedValue> published = publishedFor("amp_epochs", session.model, options.at("published"));
-    Figure figure = newTable(session);
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Epochs", .isText = true}};
     for (const auto& ofRatio : points)
@@ -188,16 +176,14 @@ Figure epochsTable(const Session& session, const FigureOptions& options) {
     for (const PointColumn& column : columns)
         names.push_back(column.title);
     table.notes.push_back(fmt::format("Avg is the mean of {}.", join(names, ", ")));
-    if (!gaps.empty())
-        table.notes.push_back(fmt::format("Not measured: {}. To measure: {}", join(gaps, ", "),
-                                          recipeCommand(session, "amp", "recovery")));
+    addGapNote(table, gaps, session, "amp", "recovery");
     figure.caption = figureCaption(session.model, "Accuracy (per cent) by the number of epochs of recovery training") +
                      " " + source.conditions(columns);
     return figure;
 }
 
 Figure costTable(const Session& session, const FigureOptions&) {
-    Figure figure = newTable(session);
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Work", .isText = true}, {.title = "On", .isText = true}, {.title = "Seconds"}};
     for (const auto& [label, id] :

@@ -47,12 +47,6 @@ void addTime(FigureSeries& series, int tokens, double seconds, double layers) {
     series.names.push_back(grouped(static_cast<std::uint64_t>(tokens)) + " tokens");
 }
 
-// --- figure 3 --------------------------------------------------------------------------------------------------------
-
-std::string dataText(const Session& session, const MetricResult& result) {
-    return measuredOn(session, result);
-}
-
 // --- figure 4 --------------------------------------------------------------------------------------------------------
 
 /// A line of figure 4. Colours stay the same in all panels.
@@ -98,14 +92,8 @@ Figure curvePanel(const PointSource& source, const PointColumn& quality, bool is
             figure.series.push_back(std::move(line));
     }
     const PointValue dense = source.value(quality, {});
-    if (dense.repetitions > 0) {
-        FigureSeries level;
-        level.label = "dense";
-        level.style = SeriesStyle::level;
-        level.values = {dense.value};
-        level.names = {"dense"};
-        figure.series.push_back(std::move(level));
-    }
+    if (dense.repetitions > 0)
+        figure.series.push_back(denseLine("dense", dense.value));
     return figure;
 }
 
@@ -183,7 +171,7 @@ Figure strip(const Session& session, const FigureOptions& options) {
         figureCaption(session.model, fmt::format("The {} attention sublayers removed first", count)) +
         fmt::format(" Data-driven: attention importance, measured on {}. Gate-norm: from the weights. Both remove {} "
                     "of the same layers. The paper counts layers from 1.",
-                    dataText(session, *byData), both);
+                    measuredOn(session, *byData), both);
     return figure;
 }
 
@@ -234,7 +222,7 @@ Figure attentionRatio(const Session& session, const FigureOptions&) {
         figure.series.back().label = "without the first token";
     figure.y.label = "attention ratio";
     figure.caption +=
-        fmt::format(" Measured on {}. The paper counts layers from 1.", dataText(session, results.front()));
+        fmt::format(" Measured on {}. The paper counts layers from 1.", measuredOn(session, results.front()));
     return figure;
 }
 

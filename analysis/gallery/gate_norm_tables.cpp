@@ -26,11 +26,8 @@ const PointColumn perplexityColumn{.title = "perplexity", .metric = "perplexity"
 TableCell publishedCellOf(const std::vector<PublishedValue>& values, std::string_view strategy,
                           std::string_view budget) {
     for (const PublishedValue& value : values)
-        if (value.strategy == strategy && value.ourBudget == budget) {
-            TableCell cell = numberCell(value.value);
-            cell.isDoubtful = value.isDoubtful;
-            return cell;
-        }
+        if (value.strategy == strategy && value.ourBudget == budget)
+            return publishedCell(value);
     return {};
 }
 
@@ -52,11 +49,6 @@ void markLowest(FigureTable& table, std::size_t column) {
     }
     if (lowest && count > 1)
         lowest->isBest = true;
-}
-
-void addPublishedNote(FigureTable& table) {
-    if (std::ranges::any_of(table.rows, &TableRow::isPublished))
-        table.notes.emplace_back("Grey rows: numbers printed in the paper.");
 }
 
 // --- table 2 ---------------------------------------------------------------------------------------------------------
@@ -143,9 +135,7 @@ Figure perplexityTable(const Session& session, const FigureOptions& options) {
                       "gate_norm", "curves");
     const std::vector<PublishedValue> published =
         publishedFor("gate_norm_table1", session.model, options.at("published"));
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Method", .isText = true}, {.title = "dense"}};
     for (const AdaptedBudget& budget : budgets)
@@ -170,9 +160,7 @@ Figure perplexityTable(const Session& session, const FigureOptions& options) {
     }
     for (std::size_t column = 2; column < table.columns.size(); ++column)
         markLowest(table, column);
-    if (!gaps.empty())
-        table.notes.push_back(fmt::format("Not measured: {}. To measure: {}", join(gaps, ", "),
-                                          recipeCommand(session, "gate_norm", "curves")));
+    addGapNote(table, gaps, session, "gate_norm", "curves");
     addPublishedNote(table);
     figure.caption =
         figureCaption(session.model, "Perplexity") + " " + source.conditions({perplexityColumn}) + " Random: means.";
@@ -223,9 +211,7 @@ Figure recoveryTable(const Session& session, const FigureOptions& options) {
                       "gate_norm", "recovery");
     const std::vector<PublishedValue> published =
         publishedFor("gate_norm_table3", session.model, options.at("published"));
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Model", .isText = true}};
     TableRow row{.cells = {textCell(session.model.name)}};
@@ -247,9 +233,7 @@ Figure recoveryTable(const Session& session, const FigureOptions& options) {
     table.rows.push_back(std::move(row));
     if (hasNumber(printed))
         table.rows.push_back(std::move(printed));
-    if (!gaps.empty())
-        table.notes.push_back(fmt::format("Not measured: {}. To measure: {}", join(gaps, ", "),
-                                          recipeCommand(session, "gate_norm", "recovery")));
+    addGapNote(table, gaps, session, "gate_norm", "recovery");
     addPublishedNote(table);
     figure.caption =
         figureCaption(session.model, fmt::format("Perplexity with {} attention sublayers removed, before and after "
@@ -260,9 +244,7 @@ Figure recoveryTable(const Session& session, const FigureOptions& options) {
 }
 
 Figure scoringSeconds(const Session& session, const FigureOptions& options) {
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Score", .isText = true},
                      {.title = "Device", .isText = true},
@@ -286,16 +268,12 @@ Figure scoringSeconds(const Session& session, const FigureOptions& options) {
     if (table.rows.empty())
         throw lacking(session, "result of gate_norm or attention_importance", "gate_norm", "measure");
     for (const PublishedValue& value : publishedFor("gate_norm_timing", session.model, options.at("published"))) {
-        TableCell seconds = numberCell(value.value);
-        seconds.isDoubtful = value.isDoubtful;
         const std::string_view device = value.row.substr(std::string_view("text: ").size());
         table.rows.push_back({.cells = {textCell("Gate-Norm (paper)"), textCell(std::string(device)),
-                                        textCell("weights"), std::move(seconds)},
+                                        textCell("weights"), publishedCell(value)},
                               .isPublished = true});
     }
-    if (!gaps.empty())
-        table.notes.push_back(fmt::format("Not measured: {}. To measure: {}", join(gaps, ", "),
-                                          recipeCommand(session, "gate_norm", "measure")));
+    addGapNote(table, gaps, session, "gate_norm", "measure");
     table.notes.emplace_back("Seconds of a forward pass are those of all metrics that were measured in it.");
     addPublishedNote(table);
     figure.caption = figureCaption(session.model, "Seconds of scoring all attention sublayers");

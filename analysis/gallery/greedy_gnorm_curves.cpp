@@ -5,7 +5,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/figures/model_figures.h"
 #include "analysis/gallery/option_values.h"
-#include "analysis/gallery/paper_tables.h"
+#include "analysis/gallery/paper_parts.h"
 #include "analysis/masks/mask_algebra.h"
 
 #include <fmt/format.h>

@@ -88,8 +88,7 @@ RecipeStep greedySweepStep(const RecipeChoice& choice, const Session& session, S
     step.limit = choice.size == SweepSize::quick ? 100 : 0;
     RecipeStep made = sweepStep(choice, session, step);
     NeededPoints needed;
-    needed.series = step.preset.empty() ? seriesOf(step.strategies, step.budgets, step.repetitions)
-                                        : presetSeries(preset(step.preset), choice.size, session.model.spec);
+    needed.series = seriesOfStep(choice, session, step);
     needed.limit = step.limit;
     if (const std::string path = fileOf(choice, labelledTest); path.empty())
         made.reason = "needs the labelled texts test.jsonl: --data DIR";

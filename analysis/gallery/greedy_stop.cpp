@@ -4,7 +4,7 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/gallery/option_values.h"
-#include "analysis/gallery/paper_tables.h"
+#include "analysis/gallery/paper_parts.h"
 #include "analysis/gallery/published.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/strategies/greedy_gnorm.h"

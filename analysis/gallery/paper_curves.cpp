@@ -5,7 +5,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/figures/curve_figures.h"
 #include "analysis/gallery/option_values.h"
-#include "analysis/gallery/paper_tables.h"
+#include "analysis/gallery/paper_parts.h"
 #include "analysis/masks/price.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/strategy.h"
@@ -201,12 +201,7 @@ FigureSeries paperBoxes(const Curve* curve, const PaperLine& line, const PaperPo
 }
 
 FigureSeries denseLevel(const PaperQuality& y) {
-    FigureSeries level;
-    level.label = "dense model";
-    level.style = SeriesStyle::level;
-    level.values = {y.dense};
-    level.names = {"dense"};
-    return level;
+    return denseLine("dense model", y.dense);
 }
 
 std::string conditionsOfPaper(const Curves& curves, std::span<const PaperLine> lines, const PaperQuality& y) {

@@ -323,6 +323,11 @@ private slots:
             for (const std::string_view step : item->item->steps)
                 QVERIFY2(std::ranges::find(ids, step) != ids.end() || step == "longbench",
                          std::string(item->id).c_str());
+        // Of a model whose context is not known, all lengths are timed.
+        session.model.spec.context = 0;
+        const std::vector<RecipeStep> longer = recipeSteps(paper("harp"), choice, session);
+        QVERIFY(shellText(longer.back().arguments).find("--lengths 512,1024,2048,4096") != std::string::npos);
+        session.model.spec.context = 64;
         const RecipeChoice whole{.model = "demo.gguf", .session = "s.h5", .size = SweepSize::paper};
         QCOMPARE(recipeSteps(paper("harp"), whole, session).back().id, std::string("longbench"));
     }
