@@ -15,7 +15,7 @@
 
 namespace secateur {
 
-/// Keeps what a teacher says of the sequences of a training set.
+/// Keeps the values of a teacher at the targets of the sequences of a training set.
 class TeacherStore {
 public:
     virtual ~TeacherStore() = default;

@@ -4,6 +4,7 @@
 #include "analysis/compensation/fit_compensation.h"
 #include "analysis/training/trained_compensation.h"
 #include "backends/base/atomic_file.h"
+#include "backends/base/folders.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"

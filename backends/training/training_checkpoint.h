@@ -2,6 +2,7 @@
 
 #include "analysis/training/training_run.h"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,10 +21,14 @@ std::optional<TrainingRun> readTrainingRun(const std::string& path);
 std::string trainingKey(const Model& model, const PruningMask& mask, const TrainingSet& set,
                         const TrainingSettings& settings, const std::string& others = {});
 
+/// How a run scores the held-out sequences, for trainingKey(). @param share of the sequences that are held out
+/// @param scoreEvery, patience as in TrainingRun
+std::string scoringText(double share, std::int64_t scoreEvery, int patience);
+
 /// The record of a run as a table: one line for each step, with the scores of the held-out sequences.
 std::string trainingCsv(const TrainingRun& run);
 
-/// What a run leaves. A path is empty if there is none.
+/// The paths of a run's results; empty = none.
 struct TrainingOutputs {
     std::string adapter; ///< folder of the adapter
     std::string mask;    ///< file of the mask with the trained compensation

@@ -381,7 +381,7 @@ private slots:
         row("an unknown compensation", {"--strategy", "gate_norm", "--budgets", "1", "--compensate", "best"}, 2,
             "\"best\" is not a mode of compensation: use own, none, bias, scale, both, weights");
         row("an unknown recipe", {"--strategy", "gate_norm", "--budgets", "1", "--recover", "slow"}, 2,
-            "Known recipes: amp, gate_norm, quick");
+            "The known ones are amp, gate_norm, quick");
         row("steps of no recovery", {"--strategy", "gate_norm", "--budgets", "1", "--recover-steps", "3"}, 2, "--recover");
         row("a size without a preset", {"--strategy", "gate_norm", "--budgets", "1", "--size", "paper"}, 2,
             "requires --preset");
