@@ -32,7 +32,8 @@ std::span<const FigureInfo> allFigures() {
         std::vector<FigureInfo> figures;
         for (const auto& rows :
              {generalFigures(), gateNormFigures(), greedyGnormFigures(), ampFigures(), bosFigures(), harpFigures()})
-            figures.insert(figures.end(), rows.begin(), rows.end());
+            for (const FigureInfo& figure : rows)
+                figures.push_back(figure);
         return figures;
     }();
     return all;

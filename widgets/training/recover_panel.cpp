@@ -116,7 +116,7 @@ void RecoverPanel::addAdapterButtons(QVBoxLayout& column) {
 QStackedWidget* RecoverPanel::buttons() {
     auto* pages = new QStackedWidget;
     pages->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-    m_start = new QPushButton(tr("&Train what the mask leaves"));
+    m_start = new QPushButton(tr("&Train the pruned model"));
     m_pause = new QPushButton;
     m_cancel = new QPushButton(tr("Ca&ncel"));
     m_cancel->setToolTip(tr("Ends the training and keeps the best adapter so far"));
