@@ -118,6 +118,33 @@ std::vector<PointRow> taskRows(int layers) {
     return rows;
 }
 
+// --- table 3 ---------------------------------------------------------------------------------------------------------
+
+struct RecoveryColumn {
+    std::string_view title;
+    std::string_view strategy; ///< empty = the dense model
+    bool isRecovered;
+};
+constexpr std::array recoveryColumns{
+    RecoveryColumn{"Unpruned", "", false}, RecoveryColumn{"Gate-Norm", "gate_norm", false},
+    RecoveryColumn{"Gate-Norm + LoRA", "gate_norm", true}, RecoveryColumn{"Data-driven", "attention_importance", false},
+    RecoveryColumn{"Data-driven + LoRA", "attention_importance", true}};
+
+TablePoints pointsOf(const RecoveryColumn& column, const AdaptedBudget& budget) {
+    return {
+        .strategy = std::string(column.strategy), .budget = unitsOf(budget.ours), .isRecovered = column.isRecovered};
+}
+
+/// The published value of a column; a gap if there is none.
+TableCell printedCell(const std::vector<PublishedValue>& values, const RecoveryColumn& column,
+                      const AdaptedBudget& budget) {
+    if (column.strategy.empty())
+        return publishedCellOf(values, publishedDense, "0");
+    const std::string strategy =
+        std::string(column.strategy) + std::string(column.isRecovered ? publishedRecovered : "");
+    return publishedCellOf(values, strategy, std::to_string(budget.paper));
+}
+
 } // namespace
 
 Figure perplexityTable(const Session& session, const FigureOptions& options) {
@@ -187,23 +214,10 @@ Figure taskTable(const Session& session, const FigureOptions& options) {
 }
 
 Figure recoveryTable(const Session& session, const FigureOptions& options) {
-    struct Column {
-        const char* title;
-        const char* strategy;
-        bool isRecovered;
-    };
-    constexpr std::array columns{Column{"Unpruned", "", false}, Column{"Gate-Norm", "gate_norm", false},
-                                 Column{"Gate-Norm + LoRA", "gate_norm", true},
-                                 Column{"Data-driven", "attention_importance", false},
-                                 Column{"Data-driven + LoRA", "attention_importance", true}};
     const AdaptedBudget budget = pairedBudgets(recoveryBudgets, paperLayers, session.model.spec.layerCount()).front();
-    const auto pointsFor = [&](const Column& column) {
-        return TablePoints{
-            .strategy = column.strategy, .budget = unitsOf(budget.ours), .isRecovered = column.isRecovered};
-    };
     std::vector<TablePoints> wanted;
-    for (const Column& column : columns)
-        wanted.push_back(pointsFor(column));
+    for (const RecoveryColumn& column : recoveryColumns)
+        wanted.push_back(pointsOf(column, budget));
     const PointSource source(session, wanted);
     if (!source.curves(perplexityColumn))
         throw lacking(session,
@@ -218,17 +232,13 @@ Figure recoveryTable(const Session& session, const FigureOptions& options) {
     TableRow printed{.cells = {textCell(published.empty() ? "" : fmt::format("{} (paper)", published.front().model))},
                      .isPublished = true};
     std::vector<std::string> gaps;
-    for (const Column& column : columns) {
-        table.columns.push_back({.title = column.title});
-        const PointValue value = source.value(perplexityColumn, pointsFor(column));
+    for (const RecoveryColumn& column : recoveryColumns) {
+        table.columns.push_back({.title = std::string(column.title)});
+        const PointValue value = source.value(perplexityColumn, pointsOf(column, budget));
         row.cells.push_back(numberCell(value.value));
         if (value.repetitions == 0)
             gaps.emplace_back(column.title);
-        const std::string strategy = column.strategy[0] == 0 ? std::string(publishedDense)
-                                     : column.isRecovered    ? column.strategy + std::string(publishedRecovered)
-                                                             : column.strategy;
-        printed.cells.push_back(
-            publishedCellOf(published, strategy, column.strategy[0] == 0 ? "0" : std::to_string(budget.paper)));
+        printed.cells.push_back(printedCell(published, column, budget));
     }
     table.rows.push_back(std::move(row));
     if (hasNumber(printed))
