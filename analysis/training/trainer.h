@@ -31,7 +31,7 @@ struct TrainedTensor {
     bool operator==(const TrainedTensor&) const = default;
 };
 
-/// All that a step of training depends on beside the model, the mask, the settings and the training set.
+/// All that a step of training depends on, besides the model, the mask, the settings and the training set.
 struct TrainingState {
     std::int64_t step = 0; ///< number of steps done
     std::vector<TrainedTensor> tensors;
