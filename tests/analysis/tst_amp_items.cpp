@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 using namespace secateur;
 using test::isNear;
@@ -176,6 +177,17 @@ private slots:
         const FigureTable cost = makeFigure(ampSession(), "amp_cost").table;
         QCOMPARE(cost.rows.size(), std::size_t{4});
         QCOMPARE(cost.rows[1].cells[2].value, 7.0);
+    }
+
+    void stepsBelongToItems() {
+        const RecipeChoice choice{.model = "m.gguf", .session = "s.h5", .size = SweepSize::paper};
+        const std::vector<RecipeStep> steps = recipeSteps(paper("amp"), choice, ampSession());
+        std::set<std::string_view> named;
+        for (const FigureInfo* item : itemsOf(paper("amp")))
+            named.insert(item->item->steps.begin(), item->item->steps.end());
+        for (const RecipeStep& step : steps)
+            QVERIFY2(named.erase(step.id) == 1, step.id.c_str());
+        QVERIFY(named.empty());
     }
 };
 

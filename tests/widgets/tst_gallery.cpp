@@ -539,6 +539,7 @@ private slots:
         Bench bench;
         bench.open();
         ReportDialog dialog(&bench.document);
+        QCOMPARE(dialog.findChild<QLineEdit*>()->placeholderText().toStdString(), usualTitle(bench.document.session()));
         dialog.show();
         QSignalSpy written(&dialog, &ReportDialog::written);
         QSignalSpy failed(&dialog, &ReportDialog::failed);
