@@ -31,13 +31,7 @@ FigureSeries ratioLine(const PointSource& source, bool isRecovered, std::string 
         const PointValue value = source.value(ampPerplexity, points);
         if (value.repetitions == 0)
             continue;
-        line.positions.push_back(100 * share);
-        line.values.push_back(value.value);
-        line.errors.push_back(0);
-        line.lows.push_back(notMeasured);
-        line.highs.push_back(notMeasured);
-        line.marks.push_back(PointMark::none);
-        line.names.push_back(budgetText(points.budget));
+        addPoint(line, {.position = 100 * share, .value = value.value, .name = budgetText(points.budget)});
     }
     return line;
 }

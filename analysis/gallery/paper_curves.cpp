@@ -170,13 +170,13 @@ FigureSeries paperSeries(const Curve* curve, const PaperLine& line, const PaperP
         for (const double value : values)
             sum += value;
         const double error = y.of(*group.front()).error;
-        series.positions.push_back(position / count);
-        series.values.push_back(sum / count);
-        series.errors.push_back(isOne && std::isfinite(error) ? error : 0);
-        series.lows.push_back(isOne ? notMeasured : std::ranges::min(values));
-        series.highs.push_back(isOne ? notMeasured : std::ranges::max(values));
-        series.marks.push_back(group.front()->reached ? PointMark::hollow : PointMark::none);
-        series.names.push_back(budgetText(group.front()->key.budget));
+        addPoint(series, {.position = position / count,
+                          .value = sum / count,
+                          .error = isOne && std::isfinite(error) ? error : 0,
+                          .low = isOne ? notMeasured : std::ranges::min(values),
+                          .high = isOne ? notMeasured : std::ranges::max(values),
+                          .mark = group.front()->reached ? PointMark::hollow : PointMark::none,
+                          .name = budgetText(group.front()->key.budget)});
     }
     return series;
 }

@@ -53,6 +53,16 @@ Figure emptyTable(const Session& session) {
     return figure;
 }
 
+void addPoint(FigureSeries& line, LinePoint point) {
+    line.positions.push_back(point.position);
+    line.values.push_back(point.value);
+    line.errors.push_back(point.error);
+    line.lows.push_back(point.low);
+    line.highs.push_back(point.high);
+    line.marks.push_back(point.mark);
+    line.names.push_back(std::move(point.name));
+}
+
 FigureSeries denseLine(std::string label, double value) {
     FigureSeries line;
     line.label = std::move(label);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/base/error.h"
+#include "analysis/campaigns/curves.h"
 #include "analysis/figures/figure.h"
 #include "analysis/gallery/published.h"
 #include "analysis/session/session.h"
@@ -22,6 +23,18 @@ TableCell publishedCell(const PublishedValue& value);
 
 /// A table without columns, with the model's name as its title.
 Figure emptyTable(const Session& session);
+/// A point of a line of curves, as FigureSeries has it.
+struct LinePoint {
+    double position = 0;
+    double value = 0;
+    double error = 0;         ///< standard error; 0 = none
+    double low = notMeasured; ///< ends of a band; NaN = none
+    double high = notMeasured;
+    PointMark mark = PointMark::none;
+    std::string name = {};
+};
+void addPoint(FigureSeries& line, LinePoint point);
+
 /// A horizontal line at a value of the dense model. @param label in the legend
 FigureSeries denseLine(std::string label, double value);
 

@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/figures/curve_figures.h"
+#include "analysis/gallery/paper_parts.h"
 #include "analysis/gallery/published.h"
 #include "analysis/strategies/budget.h"
 
@@ -234,13 +235,13 @@ FigureSeries unitLine(const PointSource& source, const PointColumn& column, cons
         const PointValue value = source.value(column, {.strategy = strategy, .budget = {amount}});
         if (value.repetitions == 0)
             continue;
-        line.positions.push_back(amount);
-        line.values.push_back(value.value);
-        line.errors.push_back(value.error);
-        line.lows.push_back(value.repetitions > 1 ? value.low : notMeasured);
-        line.highs.push_back(value.repetitions > 1 ? value.high : notMeasured);
-        line.marks.push_back(PointMark::none);
-        line.names.push_back(budgetText({amount}));
+        const bool hasBand = value.repetitions > 1;
+        addPoint(line, {.position = amount,
+                        .value = value.value,
+                        .error = value.error,
+                        .low = hasBand ? value.low : notMeasured,
+                        .high = hasBand ? value.high : notMeasured,
+                        .name = budgetText({amount})});
     }
     return line;
 }

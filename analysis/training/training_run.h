@@ -34,9 +34,9 @@ struct PairedNats {
 /// @param first, second losses of the same sequences in the same order
 PairedNats pairedNats(std::span<const ExampleLoss> first, std::span<const ExampleLoss> second);
 
-/// A training run: its settings and all that it has done. A run that was stopped goes on from it.
+/// A training run: its settings, its results and its state, from which a run that was stopped continues.
 struct TrainingRun {
-    std::string key; ///< digest of everything that the run depends on; compared before a run goes on
+    std::string key; ///< digest of everything that the run depends on; compared before a run continues
     TrainingSettings settings;
     std::int64_t scoreEvery = 0; ///< steps between scores of the held-out sequences; 0 = a tenth of all steps
     double saveSeconds = 120;    ///< time between calls of TrainingCallbacks::save
@@ -62,7 +62,7 @@ struct TrainingRun {
 struct TrainingCallbacks {
     std::function<void(const TrainingRun&)> stepped; ///< after each step; TrainingRun::state is not current
     std::function<void(const TrainingRun&)> scored;  ///< after each score
-    std::function<void(const TrainingRun&)> save;    ///< stores the run, so that it can go on
+    std::function<void(const TrainingRun&)> save;    ///< stores the run, so that it can continue
 };
 
 /// Trains to the end of a run. A new run has no records. With TrainingSettings::minutes, the number of steps is

@@ -74,7 +74,7 @@ void writeRunFolder(const std::string& folder, const TrainingRun& run, const Mod
     };
     write(folder, run.result());
     write(inFolder(folder, "last"), run.state);
-    // Last: a run that is stopped before goes on from the older checkpoint, and writes all files again.
+    // Last: a run that is stopped before continues from the older checkpoint, and writes all files again.
     writeTrainingRun(inFolder(folder, checkpointName), run);
 }
 

@@ -9,7 +9,7 @@
 
 namespace secateur {
 
-/// Writes a training run, so that it can go on: a safetensors file with the trained numbers and the moments of their
+/// Writes a training run, so that it can continue: a safetensors file with the trained numbers and the moments of their
 /// gradients, and the record of the run in its metadata. The file is replaced as a whole. @throws Error
 void writeTrainingRun(const std::string& path, const TrainingRun& run);
 

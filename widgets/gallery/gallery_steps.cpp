@@ -205,7 +205,7 @@ void GallerySteps::takeOverRest() {
                 QFile::remove(QString::fromStdString(file));
         });
     };
-    m_document->start(tr("Reading what was measured"), JobRunner::Priority::files, work);
+    m_document->start(tr("Results of a cancelled measurement"), JobRunner::Priority::files, work);
 }
 
 void GallerySteps::end(quint64 job, const QString& failure, bool isStopped) {
