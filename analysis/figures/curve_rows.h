@@ -7,7 +7,7 @@
 
 namespace secateur {
 
-// The rows of figure_table.cpp that draw the curves of a session: their options, checks and functions.
+// The rows of general_figures.cpp that draw the curves of a session: their options, checks and functions.
 
 inline constexpr OptionInfo curveSetOption{"set", "integer", "-1",
                                            "which set of curves of the session, counted from 0; -1 = the last"};

@@ -2,6 +2,7 @@
 
 #include "analysis/base/replaceable.h"
 #include "analysis/base/text.h"
+#include "analysis/figures/table_marks.h"
 
 #include <fmt/core.h>
 
@@ -41,119 +42,13 @@ std::string tableNumber(double value, const TableColumn& column) {
     return value < 0 && !isZero ? std::string(minusSign) + digits : digits;
 }
 
-/// A text in which each of some parts is replaced.
-template <std::size_t Count>
-std::string withReplacements(std::string_view text,
-                             const std::array<std::pair<std::string_view, std::string_view>, Count>& by) {
-    std::string result;
-    while (!text.empty()) {
-        const auto found = std::ranges::find_if(by, [&](const auto& pair) { return text.starts_with(pair.first); });
-        result += found == by.end() ? text.substr(0, 1) : found->second;
-        text.remove_prefix(found == by.end() ? 1 : found->first.size());
-    }
-    return result;
-}
-
-using TextPair = std::pair<std::string_view, std::string_view>;
-
 constexpr std::array markdownEscapes{TextPair{"\\", "\\\\"}, TextPair{"|", "\\|"},  TextPair{"*", "\\*"},
                                      TextPair{"`", "\\`"},   TextPair{"<", "&lt;"}, TextPair{"&", "&amp;"},
                                      TextPair{"\r\n", " "},  TextPair{"\n", " "}};
 
-constexpr std::array htmlEscapes{TextPair{"&", "&amp;"}, TextPair{"<", "&lt;"}, TextPair{">", "&gt;"},
-                                 TextPair{"\"", "&quot;"}};
-
-/// Two hyphens would become a dash. Other letters are read as UTF-8 by LaTeX since 2018.
-constexpr std::array latexEscapes{TextPair{"\\", "\\textbackslash{}"},
-                                  TextPair{"{", "\\{"},
-                                  TextPair{"}", "\\}"},
-                                  TextPair{"$", "\\$"},
-                                  TextPair{"&", "\\&"},
-                                  TextPair{"#", "\\#"},
-                                  TextPair{"%", "\\%"},
-                                  TextPair{"_", "\\_"},
-                                  TextPair{"~", "\\textasciitilde{}"},
-                                  TextPair{"^", "\\textasciicircum{}"},
-                                  TextPair{"<", "$<$"},
-                                  TextPair{">", "$>$"},
-                                  TextPair{"|", "$|$"},
-                                  TextPair{"\"", "''"},
-                                  TextPair{"`", "\\textasciigrave{}"},
-                                  TextPair{"--", "-{}-{}"},
-                                  TextPair{"−", "$-$"},
-                                  TextPair{"±", "$\\pm$"},
-                                  TextPair{"·", "$\\cdot$"},
-                                  TextPair{"×", "$\\times$"},
-                                  TextPair{"≤", "$\\leq$"},
-                                  TextPair{"≥", "$\\geq$"},
-                                  TextPair{"≈", "$\\approx$"},
-                                  TextPair{"→", "$\\rightarrow$"},
-                                  TextPair{"∞", "$\\infty$"},
-                                  TextPair{"‖", "$\\|$"},
-                                  TextPair{"√", "$\\surd$"},
-                                  TextPair{"Σ", "$\\Sigma$"},
-                                  TextPair{"Δ", "$\\Delta$"},
-                                  TextPair{"α", "$\\alpha$"},
-                                  TextPair{"β", "$\\beta$"},
-                                  TextPair{"λ", "$\\lambda$"},
-                                  TextPair{"μ", "$\\mu$"},
-                                  TextPair{"µ", "$\\mu$"},
-                                  TextPair{"σ", "$\\sigma$"},
-                                  TextPair{"²", "$^2$"},
-                                  TextPair{"³", "$^3$"},
-                                  TextPair{"°", "$^\\circ$"},
-                                  TextPair{"–", "--"},
-                                  TextPair{"—", "---"},
-                                  TextPair{"…", "\\ldots{}"},
-                                  TextPair{"“", "``"},
-                                  TextPair{"”", "''"},
-                                  TextPair{"‘", "`"},
-                                  TextPair{"’", "'"},
-                                  TextPair{"\u00a0", "~"},
-                                  TextPair{"\u202f", "\\,"},
-                                  TextPair{"\r\n", " "},
-                                  TextPair{"\n", " "}};
-
-std::string latexText(std::string_view text) {
-    return withReplacements(text, latexEscapes);
-}
-
-std::string htmlText(std::string_view text) {
-    return withReplacements(text, htmlEscapes);
-}
-
 std::string markedText(std::string_view mark, const std::string& command) {
     return std::string(mark) + (command.empty() ? "" : ": " + command);
 }
-
-/// The first line of a file, inside a comment: by the mark the file is known when it is replaced.
-std::string markLine(const Figure& figure) {
-    constexpr std::array ends{TextPair{"-->", "-- >"}, TextPair{"\n", " "}}; // of a comment
-    return markedText(tableMark, withReplacements(figure.command, ends));
-}
-
-/// Neighbouring columns with the same title above them.
-struct ColumnGroup {
-    std::string title; ///< empty = none
-    std::size_t first = 0;
-    std::size_t count = 0;
-};
-
-std::vector<ColumnGroup> columnGroupsOf(const FigureTable& table) {
-    std::vector<ColumnGroup> groups;
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-        if (groups.empty() || groups.back().title != table.columns[i].group)
-            groups.push_back({table.columns[i].group, i, 0});
-        ++groups.back().count;
-    }
-    return groups;
-}
-
-bool hasColumnGroups(const FigureTable& table) {
-    return std::ranges::any_of(table.columns, [](const TableColumn& column) { return !column.group.empty(); });
-}
-
-// Markdown
 
 std::string markdownLine(const std::vector<std::string>& cells) {
     return "| " + join(cells, " | ") + " |\n";
@@ -167,128 +62,36 @@ std::string markdownCell(const TableColumn& column, const TableCell& cell, bool 
     return fmt::format("{0}{1}{0}", mark, text);
 }
 
-// LaTeX
-
-/// The label of a table: letters and digits, joined by hyphens.
-std::string latexLabel(std::string_view text) {
-    std::string label;
-    for (const char c : text) {
-        const bool isLetter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (isLetter)
-            label += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-        else if (!label.empty() && label.back() != '-')
-            label += '-';
-    }
-    while (label.ends_with('-'))
-        label.pop_back();
-    return label;
-}
-
-/// A bracket or star at the begin of a row would be an argument of the line break before it.
-std::string latexGuarded(std::string text) {
-    return text.starts_with('[') || text.starts_with('*') ? "{" + text.substr(0, 1) + "}" + text.substr(1) : text;
-}
-
-std::string latexCell(const TableColumn& column, const TableCell& cell, bool isPublished) {
-    std::string text = latexGuarded(latexText(cellText(column, cell)));
-    if (cell.isBest)
-        text = fmt::format("\\textbf{{{}}}", text);
-    return isPublished && !text.empty() ? fmt::format("\\textcolor{{gray}}{{{}}}", text) : text;
-}
-
-std::string latexRow(const std::vector<std::string>& cells) {
-    return join(cells, " & ") + " \\\\\n";
-}
-
-/// The titles, with those of groups and their rules above.
-std::string latexHead(const FigureTable& table) {
-    std::string head;
-    std::vector<std::string> above;
-    std::string rules;
-    for (const ColumnGroup& group : columnGroupsOf(table)) {
-        above.push_back(group.title.empty() && group.count == 1
-                            ? std::string()
-                            : fmt::format("\\multicolumn{{{}}}{{c}}{{{}}}", group.count, latexText(group.title)));
-        if (!group.title.empty())
-            rules += fmt::format("\\cmidrule(lr){{{}-{}}}", group.first + 1, group.first + group.count);
-    }
-    if (hasColumnGroups(table))
-        head += latexRow(above) + rules + "\n";
-    std::vector<std::string> titles;
-    for (const TableColumn& column : table.columns)
-        titles.push_back(latexGuarded(latexText(column.title)));
-    return head + latexRow(titles);
-}
-
-// HTML
-
-constexpr std::string_view htmlThickRule = "1.5px solid black";
-constexpr std::string_view htmlThinRule = "0.75px solid black";
-
-struct HtmlCell {
-    std::string tag = "td";
-    std::string classes;
-    std::string style;
-    std::string text;
-    std::size_t columns = 1;
-};
-
-std::string htmlCell(const HtmlCell& cell) {
-    const std::string span = cell.columns > 1 ? fmt::format(" colspan=\"{}\"", cell.columns) : std::string();
-    return fmt::format("<{0} class=\"{1}\"{2} style=\"padding:2px 6px;{3}\">{4}</{0}>", cell.tag, cell.classes, span,
-                       cell.style, htmlText(cell.text));
-}
-
-std::string htmlLine(const std::vector<HtmlCell>& cells) {
-    std::string line = "<tr>";
-    for (const HtmlCell& cell : cells)
-        line += htmlCell(cell);
-    return line + "</tr>\n";
-}
-
-std::string htmlAlignment(const TableColumn& column) {
-    return column.isText ? "text-align:left;" : "text-align:right;";
-}
-
-std::string htmlClass(const TableColumn& column) {
-    return column.isText ? "text" : "number";
-}
-
-std::string htmlHead(const FigureTable& table) {
-    std::vector<HtmlCell> above;
-    for (const ColumnGroup& group : columnGroupsOf(table)) {
-        const std::string rule = group.title.empty() ? std::string() : fmt::format("border-bottom:{};", htmlThinRule);
-        above.push_back({"th", "group", fmt::format("text-align:center;border-top:{};{}", htmlThickRule, rule),
-                         group.title, group.count});
-    }
-    const bool isGrouped = hasColumnGroups(table);
-    std::vector<HtmlCell> titles;
-    for (const TableColumn& column : table.columns)
-        titles.push_back({"th", htmlClass(column),
-                          fmt::format("{}border-bottom:{};{}", htmlAlignment(column), htmlThinRule,
-                                      isGrouped ? "" : fmt::format("border-top:{};", htmlThickRule)),
-                          column.title});
-    return "<thead>\n" + (isGrouped ? htmlLine(above) : std::string()) + htmlLine(titles) + "</thead>\n";
-}
-
-HtmlCell htmlCellOf(const TableColumn& column, const TableCell& cell, const TableRow& row, bool isFirst, bool isLast) {
-    HtmlCell shown{"td", htmlClass(column), htmlAlignment(column), cellText(column, cell)};
-    if (row.isPublished) {
-        shown.classes += " published";
-        shown.style += "color:#707070;";
-    }
-    if (cell.isBest) {
-        shown.classes += " best";
-        shown.style += "font-weight:bold;";
-    }
-    if (row.startsGroup && !isFirst)
-        shown.style += fmt::format("border-top:{};", htmlThinRule);
-    if (isLast)
-        shown.style += fmt::format("border-bottom:{};", htmlThickRule);
-    return shown;
-}
-
 } // namespace
+
+std::string withReplacements(std::string_view text, std::span<const TextPair> by) {
+    std::string result;
+    while (!text.empty()) {
+        const auto found = std::ranges::find_if(by, [&](const auto& pair) { return text.starts_with(pair.first); });
+        result += found == by.end() ? text.substr(0, 1) : found->second;
+        text.remove_prefix(found == by.end() ? 1 : found->first.size());
+    }
+    return result;
+}
+
+std::string markLine(const Figure& figure) {
+    constexpr std::array ends{TextPair{"-->", "-- >"}, TextPair{"\n", " "}}; // of a comment
+    return markedText(tableMark, withReplacements(figure.command, ends));
+}
+
+bool hasColumnGroups(const FigureTable& table) {
+    return std::ranges::any_of(table.columns, [](const TableColumn& column) { return !column.group.empty(); });
+}
+
+std::vector<ColumnGroup> columnGroupsOf(const FigureTable& table) {
+    std::vector<ColumnGroup> groups;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        if (groups.empty() || groups.back().title != table.columns[i].group)
+            groups.push_back({table.columns[i].group, i, 0});
+        ++groups.back().count;
+    }
+    return groups;
+}
 
 std::string cellText(const TableColumn& column, const TableCell& cell) {
     if (std::isnan(cell.value))
@@ -324,57 +127,6 @@ std::string toMarkdown(const Figure& figure) {
     for (const std::string& note : table.notes)
         text += "\n" + withReplacements(note, markdownEscapes) + "\n";
     return text;
-}
-
-std::string toLatex(const Figure& figure, std::string_view label) {
-    const FigureTable& table = figure.table;
-    constexpr std::size_t usualColumns = 8;
-    std::string columns;
-    for (const TableColumn& column : table.columns)
-        columns += column.isText ? 'l' : 'r';
-    std::string text =
-        fmt::format("% {}\n% Needs \\usepackage{{booktabs}} and \\usepackage{{xcolor}}.\n", markLine(figure));
-    text += fmt::format("\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n",
-                        latexText(figure.caption), latexLabel(label.empty() ? figure.title : label));
-    text += table.columns.size() > usualColumns ? "\\footnotesize\n\\setlength{\\tabcolsep}{3pt}\n" : "\\small\n";
-    text += fmt::format("\\begin{{tabular}}{{{}}}\n\\toprule\n{}\\midrule\n", columns, latexHead(table));
-    for (std::size_t row = 0; row < table.rows.size(); ++row) {
-        if (row > 0 && table.rows[row].startsGroup)
-            text += "\\midrule\n";
-        std::vector<std::string> cells;
-        for (std::size_t i = 0; i < table.columns.size(); ++i)
-            cells.push_back(latexCell(table.columns[i], table.rows[row].cells.at(i), table.rows[row].isPublished));
-        text += latexRow(cells);
-    }
-    text += "\\bottomrule\n\\end{tabular}\n";
-    for (const std::string& note : table.notes)
-        text += fmt::format("\\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\\footnotesize {}\\end{{minipage}}\n",
-                            latexText(note));
-    return text + "\\end{table}\n";
-}
-
-std::string toHtml(const Figure& figure) {
-    const FigureTable& table = figure.table;
-    std::string text = "<table class=\"figure\" style=\"border-collapse:collapse;\">\n" + htmlHead(table) + "<tbody>\n";
-    for (std::size_t row = 0; row < table.rows.size(); ++row) {
-        std::vector<HtmlCell> cells;
-        for (std::size_t i = 0; i < table.columns.size(); ++i)
-            cells.push_back(htmlCellOf(table.columns[i], table.rows[row].cells.at(i), table.rows[row], row == 0,
-                                       row + 1 == table.rows.size()));
-        text += htmlLine(cells);
-    }
-    text += "</tbody>\n</table>\n";
-    for (const std::string& note : table.notes)
-        text += fmt::format("<p class=\"note\">{}</p>\n", htmlText(note));
-    return text;
-}
-
-std::string toHtmlPage(const Figure& figure) {
-    const std::string& title = figure.title.empty() ? figure.caption : figure.title;
-    return fmt::format("<!DOCTYPE html>\n<!-- {} -->\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}"
-                       "</title>\n</head>\n<body style=\"font-family:sans-serif;font-size:10pt;\">\n<p "
-                       "class=\"caption\">{}</p>\n{}</body>\n</html>\n",
-                       markLine(figure), htmlText(title), htmlText(figure.caption), toHtml(figure));
 }
 
 std::string captionText(const Figure& figure) {

@@ -1,5 +1,6 @@
 #include "analysis/base/text.h"
 #include "analysis/gallery/amp_items.h"
+#include "analysis/gallery/option_values.h"
 #include "analysis/gallery/paper_points.h"
 #include "analysis/gallery/paper_tables.h"
 #include "analysis/gallery/published.h"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -20,12 +20,6 @@ namespace secateur::amp_paper {
 
 namespace {
 
-Figure newTable(const Session& session) {
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
-    return figure;
-}
 
 // --- epochs ----------------------------------------------------------------------------------------------------------
 
@@ -39,11 +33,8 @@ std::optional<int> epochsOf(std::string_view recovery) {
     const std::size_t at = recovery.find(option);
     if (at == std::string_view::npos)
         return usualEpochs;
-    int epochs = 0;
     const std::string_view number = recovery.substr(at + option.size());
-    const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), epochs);
-    return failure == std::errc() && (end == number.data() + number.size() || *end == ':') ? std::optional(epochs)
-                                                                                           : std::nullopt;
+    return wholeNumberIn(number.substr(0, number.find(':')));
 }
 
 /// The name of the recovery with this number of epochs that the session's points have; empty if they have none.
@@ -70,7 +61,7 @@ std::vector<std::vector<TablePoints>> epochPoints(const Session& session) {
     return all;
 }
 
-/// The columns that all points have which have any.
+/// The columns in which all points have values.
 std::vector<PointColumn> sharedColumns(const PointSource& source, const std::vector<TablePoints>& wanted) {
     std::vector<PointColumn> shared;
     for (const PointColumn& column : ampColumns())
@@ -90,11 +81,8 @@ double meanOf(const PointSource& source, const std::vector<PointColumn>& columns
 
 TableCell publishedEpochs(const std::vector<PublishedValue>& published, int ratio, int epochs) {
     for (const PublishedValue& value : published)
-        if (value.ourBudget == std::to_string(ratio) && value.row.starts_with(std::to_string(epochs))) {
-            TableCell cell = numberCell(value.value);
-            cell.isDoubtful = value.isDoubtful;
-            return cell;
-        }
+        if (value.ourBudget == std::to_string(ratio) && value.row.starts_with(std::to_string(epochs)))
+            return publishedCell(value);
     return {};
 }
 
@@ -120,9 +108,7 @@ Figure speedTable(const Session& session, const FigureOptions& options) {
     const Curves* set = source.curves(speed);
     if (!set || !set->latency)
         throw lacking(session, fmt::format("curves with the speed of amp at {}", ratio), "amp", "speed");
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Model", .isText = true},
                      {.title = "Pruning ratio", .isText = true},
@@ -145,8 +131,8 @@ Figure speedTable(const Session& session, const FigureOptions& options) {
     if (!std::isnan(printed.cells[2].value)) {
         table.rows.insert(table.rows.begin() + 1, printedDense);
         table.rows.push_back(printed);
-        table.notes.emplace_back("Grey rows: numbers printed in the paper.");
     }
+    addPublishedNote(table);
     figure.caption =
         figureCaption(session.model, "Seconds of generation") +
         fmt::format(" {} new tokens after a prompt of {}, batch size 1, median of the runs, on {} in {}.",
@@ -165,7 +151,7 @@ Figure epochsTable(const Session& session, const FigureOptions& options) {
     if (columns.empty())
         throw lacking(session, "task scores of models that amp pruned and a training recovered", "amp", "recovery");
     const std::vector<PublishedValue> published = publishedFor("amp_epochs", session.model, options.at("published"));
-    Figure figure = newTable(session);
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Epochs", .isText = true}};
     for (const auto& ofRatio : points)
@@ -196,16 +182,14 @@ Figure epochsTable(const Session& session, const FigureOptions& options) {
     for (const PointColumn& column : columns)
         names.push_back(column.title);
     table.notes.push_back(fmt::format("Avg is the mean of {}.", join(names, ", ")));
-    if (!gaps.empty())
-        table.notes.push_back(fmt::format("Not measured: {}. To measure: {}", join(gaps, ", "),
-                                          recipeCommand(session, "amp", join(steps, ","))));
+    addGapNote(table, gaps, session, "amp", join(steps, ","));
     figure.caption = figureCaption(session.model, "Accuracy (per cent) by the number of epochs of recovery training") +
                      " " + source.conditions(columns);
     return figure;
 }
 
 Figure costTable(const Session& session, const FigureOptions&) {
-    Figure figure = newTable(session);
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Work", .isText = true}, {.title = "On", .isText = true}, {.title = "Seconds"}};
     for (const auto& [label, id] :

@@ -31,25 +31,9 @@ FigureSeries ratioLine(const PointSource& source, bool isRecovered, std::string 
         const PointValue value = source.value(ampPerplexity, points);
         if (value.repetitions == 0)
             continue;
-        line.positions.push_back(100 * share);
-        line.values.push_back(value.value);
-        line.errors.push_back(0);
-        line.lows.push_back(notMeasured);
-        line.highs.push_back(notMeasured);
-        line.marks.push_back(PointMark::none);
-        line.names.push_back(budgetText(points.budget));
+        addPoint(line, {.position = 100 * share, .value = value.value, .name = budgetText(points.budget)});
     }
     return line;
-}
-
-FigureSeries denseLevel(double value) {
-    FigureSeries level;
-    level.label = "dense";
-    level.style = SeriesStyle::level;
-    level.colour = 3; // red, as in the paper
-    level.values = {value};
-    level.names = {"dense"};
-    return level;
 }
 
 // --- tables of task scores -------------------------------------------------------------------------------------------
@@ -99,14 +83,15 @@ std::vector<int> distinctRatios(std::span<const int> ratios, int layers) {
 }
 
 /// Draws the table. Without recovered points a note says that the paper's models are recovered.
-Figure scoreTable(const Session& session, const PointTable& table) {
+/// @param recovery RecipeStep::id of the trainings
+Figure scoreTable(const Session& session, const PointTable& table, std::string_view recovery = "recovery") {
     Figure figure = pointTable(session, table);
     const bool hasRecovered =
         std::ranges::any_of(table.rows, [](const PointRow& row) { return row.points.isRecovered; });
     if (!hasRecovered)
         figure.table.notes.push_back("Pruned models without recovery training; the paper's are trained by LoRA. To "
                                      "train: " +
-                                     recipeCommand(session, "amp", "recovery"));
+                                     recipeCommand(session, "amp", recovery));
     return figure;
 }
 
@@ -170,12 +155,15 @@ Figure perplexityCurve(const Session& session, const FigureOptions&) {
     for (FigureSeries* line : {&recovered, &pruned})
         if (!line->values.empty())
             figure.series.push_back(std::move(*line));
-    if (const PointValue dense = source.value(ampPerplexity, {}); dense.repetitions > 0)
-        figure.series.push_back(denseLevel(dense.value));
+    if (const PointValue dense = source.value(ampPerplexity, {}); dense.repetitions > 0) {
+        figure.series.push_back(denseLine("dense", dense.value));
+        figure.series.back().colour = 3; // red, as in the paper
+    }
     figure.caption = figureCaption(session.model, "Perplexity against the share of removed parameters, by AMP") + " " +
                      source.conditions({ampPerplexity});
     if (!isTrained)
-        figure.caption += " Recovered models were not measured: " + recipeCommand(session, "amp", "recovery") + ".";
+        figure.caption +=
+            " Recovered models were not measured: " + recipeCommand(session, "amp", "recovery,recovery_half") + ".";
     return figure;
 }
 
@@ -203,7 +191,7 @@ Figure componentsTable(const Session& session, const FigureOptions& options) {
                                std::pair{"heads", headsOnly}};
     for (const auto& [label, strategy] : parts)
         addRows(table, session, label, strategy, componentRatio, strategy == standard);
-    Figure figure = scoreTable(session, table);
+    Figure figure = scoreTable(session, table, "recovery,recovery_components");
     const int ratio = adaptedRatio(componentRatio, session.model.spec.layerCount());
     for (const auto& [label, strategy] : parts)
         addReachedNote(figure.table, session, pointsAt(strategy, ratio), label);

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::array ampPublished{publishedOption};
 
-constexpr std::array<std::string_view, 3> ampCurveSteps{"tasks", "perplexity", "recovery"};
+constexpr std::array<std::string_view, 4> ampCurveSteps{"tasks", "perplexity", "recovery", "recovery_half"};
 constexpr std::array<std::string_view, 2> ampTaskSteps{"tasks", "recovery"};
-constexpr std::array<std::string_view, 3> ampComponentSteps{"tasks", "components", "recovery"};
+constexpr std::array<std::string_view, 4> ampComponentSteps{"tasks", "components", "recovery", "recovery_components"};
 constexpr std::array<std::string_view, 1> ampSpeedStep{"speed"};
 constexpr std::array<std::string_view, 4> ampEpochSteps{"recovery", "recovery_epochs1", "recovery_epochs3",
                                                         "recovery_epochs4"};
@@ -32,12 +32,8 @@ constexpr PaperItem ampEpochs{"amp", "Epochs (text)", ampEpochSteps};
 constexpr PaperItem ampCost{"amp", "Cost (text)", ampCostSteps};
 
 constexpr std::array ampRows{
-    FigureInfo{"amp_fig1",
-               "perplexity against removed parameters, with and without recovery (AMP, figure 1)",
-               {},
-               FromSession{amp_paper::perplexityCurve},
-               nullptr,
-               &ampFigure1},
+    FigureInfo{"amp_fig1", "perplexity against removed parameters, with and without recovery (AMP, figure 1)",
+               noOptions, FromSession{amp_paper::perplexityCurve}, nullptr, &ampFigure1},
     FigureInfo{"amp_table1", "task scores of pruned models (AMP, table 1)", ampPublished,
                FromSession{amp_paper::methodsTable}, checkPublished, &ampTable1},
     FigureInfo{"amp_table2", "task scores by the order of removal (AMP, table 2)", ampPublished,
@@ -48,12 +44,8 @@ constexpr std::array ampRows{
                FromSession{amp_paper::speedTable}, checkPublished, &ampSpeed},
     FigureInfo{"amp_epochs", "mean task score by epochs of recovery training (AMP)", ampPublished,
                FromSession{amp_paper::epochsTable}, checkPublished, &ampEpochs},
-    FigureInfo{"amp_cost",
-               "seconds of scoring, of choosing masks and of recovery training (AMP)",
-               {},
-               FromSession{amp_paper::costTable},
-               nullptr,
-               &ampCost},
+    FigureInfo{"amp_cost", "seconds of scoring, of choosing masks and of recovery training (AMP)", noOptions,
+               FromSession{amp_paper::costTable}, nullptr, &ampCost},
 };
 
 // --- recipe ----------------------------------------------------------------------------------------------------------
@@ -98,7 +90,7 @@ public:
         add(sweep("components", "Perplexity and task scores without neurons and without heads", components(),
                   ampBudgets(std::array{amp_paper::componentRatio}, m_layers), true));
         add(sweep("perplexity", "Perplexity with half of the parameters removed", std::string(amp_paper::standard),
-                  ampBudgets(std::array{17}, m_layers), m_isPaper));
+                  ampBudgets(std::array{amp_paper::halfRatio}, m_layers), m_isPaper));
         SweepChoice speed = sweep("speed", "Seconds of generation", std::string(amp_paper::standard),
                                   ampBudgets(std::array{amp_paper::speedRatio}, m_layers), false);
         speed.wantsTimes = true;
@@ -114,16 +106,10 @@ public:
     }
 
 private:
-    static std::string joined(std::initializer_list<std::string_view> strategies) {
-        std::string list;
-        for (const std::string_view strategy : strategies)
-            list += (list.empty() ? "" : ",") + std::string(strategy);
-        return list;
-    }
     static std::string orders() {
-        return joined({amp_paper::standard, amp_paper::reversedOrder, amp_paper::randomOrder});
+        return strategyList({amp_paper::standard, amp_paper::reversedOrder, amp_paper::randomOrder});
     }
-    static std::string components() { return joined({amp_paper::neuronsOnly, amp_paper::headsOnly}); }
+    static std::string components() { return strategyList({amp_paper::neuronsOnly, amp_paper::headsOnly}); }
 
     SweepChoice sweep(std::string_view id, std::string_view summary, std::string strategies, std::string budgets,
                       bool hasTasks) const {
@@ -156,7 +142,8 @@ private:
         add(recovered(sweep("recovery_components", "Recovery training without neurons and without heads", components(),
                             ampBudgets(std::array{amp_paper::componentRatio}, m_layers), true)));
         add(recovered(sweep("recovery_half", "Recovery training with half of the parameters removed",
-                            std::string(amp_paper::standard), ampBudgets(std::array{17}, m_layers), true)));
+                            std::string(amp_paper::standard), ampBudgets(std::array{amp_paper::halfRatio}, m_layers),
+                            true)));
         static constexpr std::array steps{std::pair{1, "recovery_epochs1"}, std::pair{3, "recovery_epochs3"},
                                           std::pair{4, "recovery_epochs4"}};
         for (const auto& [epochs, id] : steps)

@@ -16,7 +16,7 @@ namespace secateur::amp_paper {
 
 /// Perplexity against the share of removed parameters, with and without recovery training.
 Figure perplexityCurve(const Session& session, const FigureOptions& options);
-/// Task scores at two ratios, beside those of other methods.
+/// Task scores at two ratios, with those of other methods that the paper prints.
 Figure methodsTable(const Session& session, const FigureOptions& options);
 /// Task scores of the standard, the random and the reversed order.
 Figure ordersTable(const Session& session, const FigureOptions& options);
@@ -26,13 +26,13 @@ Figure componentsTable(const Session& session, const FigureOptions& options);
 Figure speedTable(const Session& session, const FigureOptions& options);
 /// Mean task score by the number of epochs of recovery training.
 Figure epochsTable(const Session& session, const FigureOptions& options);
-/// Seconds of scoring, choosing and recovery training.
+/// Seconds of scoring and of choosing masks.
 Figure costTable(const Session& session, const FigureOptions& options);
 
 /// Layers of the paper's model. A ratio of the paper is the parameters of k of them.
 inline constexpr int paperLayers = 32;
-inline constexpr std::array ratios{3, 7, 10};          ///< table 2: 9.01, 21.02 and 30.03 %
-inline constexpr std::array curveRatios{3, 7, 10, 17}; ///< figure 1: with 51.06 %
+inline constexpr std::array ratios{3, 7, 10}; ///< tables: 9.01, 21.02 and 30.03 %
+inline constexpr int halfRatio = 17;          ///< last point of figure 1: 51.06 %
 inline constexpr int speedRatio = 7;
 inline constexpr int componentRatio = 10;
 inline constexpr std::array epochRatios{7, 10}; ///< at which numbers of epochs are compared

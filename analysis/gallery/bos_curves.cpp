@@ -19,7 +19,7 @@ namespace secateur {
 
 namespace {
 
-constexpr PaperStep bosRatioSweep{"bos", "ratios"};
+constexpr PaperStep bosRatioSweep{bosPaper, "ratios"};
 
 constexpr std::array bosRatioLines{
     PaperLine{"sink_head", "BOS sink score", 0},

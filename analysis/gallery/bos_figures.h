@@ -5,17 +5,22 @@
 #include "analysis/gallery/published.h"
 
 #include <array>
+#include <functional>
+#include <string>
+#include <string_view>
 
 namespace secateur {
 
-// The figures and tables of the BOS-sink paper. Their rows are in bos_items.cpp.
+// The figures and tables of the BOS-sink paper. Their rows are in bos_items.cpp. They throw Error if the session lacks
+// what they show, with the command that measures it.
+
+inline constexpr std::string_view bosPaper = "bos"; ///< Paper::id
 
 inline constexpr OptionInfo bosColours{"colours", "text", "viridis", "viridis, cividis or magma"};
 inline constexpr OptionInfo bosScale{"scale", "text", "linear", "linear, log or auto, as for the figure heads"};
 inline constexpr OptionInfo bosOf{
     "of", "text", "auto",
-    "what is measured without each head: accuracy, loss, or auto, which is accuracy if the "
-    "session has it"};
+    "quality of the model without each head: accuracy, loss, or auto (accuracy if the session has it, else loss)"};
 
 inline constexpr std::array bosMapOptions{
     bosColours, OptionInfo{"head", "text", "auto", "LAYER.HEAD; auto is the head with the highest sink score"},
@@ -34,6 +39,17 @@ inline constexpr std::array bosTableOptions{
     publishedOption,
     OptionInfo{"ratio", "text", "auto",
                "pruning ratios in per cent, separated by '/'; auto is the paper's for its models, and otherwise 12.5"}};
+
+// What figures of results share.
+
+/// The latest result of a metric on the dense model that a condition allows, a whole one if there is any. Null if there
+/// is none.
+const MetricResult* latestDense(const Session& session, std::string_view metric,
+                                const std::function<bool(const MetricResult&)>& isWanted);
+/// The text of a result: "MMLU prompts (1,024 tokens)".
+std::string bosDataText(const MetricResult& result);
+/// A figure with the model's name as its title.
+Figure bosFigure(const Session& session, FigureKind kind);
 
 // @throws UsageError
 void checkBosMap(const FigureOptions& options);

@@ -9,24 +9,23 @@ namespace secateur {
 
 namespace {
 
-constexpr std::string_view bosId = "bos";
 constexpr std::array<std::string_view, 2> bosAblationSteps{"measure", "ablate"};
 constexpr std::array<std::string_view, 1> bosMeasureSteps{"measure"};
 constexpr std::array<std::string_view, 1> bosRatioSteps{"ratios"};
 constexpr std::array<std::string_view, 1> bosTableSteps{"tables"};
 
-constexpr PaperItem bosItem1{bosId, "Figure 1"};
-constexpr PaperItem bosItem2{bosId, "Figure 2", bosAblationSteps};
-constexpr PaperItem bosItem3{bosId, "Figure 3", bosAblationSteps};
-constexpr PaperItem bosItem4{bosId, "Figure 4", bosMeasureSteps};
-constexpr PaperItem bosItem5{bosId, "Figure 5", bosMeasureSteps};
-constexpr PaperItem bosItem6{bosId, "Figure 6"};
-constexpr PaperItem bosItem7{bosId, "Figure 7", bosRatioSteps};
-constexpr PaperItem bosItem8{bosId, "Figure 8"};
-constexpr PaperItem bosItem9{bosId, "Figure 9"};
-constexpr PaperItem bosItem10{bosId, "Figure 10"};
-constexpr PaperItem bosTable1{bosId, "Table 1", bosTableSteps};
-constexpr PaperItem bosTable2{bosId, "Table 2", bosTableSteps};
+constexpr PaperItem bosItem1{bosPaper, "Figure 1"};
+constexpr PaperItem bosItem2{bosPaper, "Figure 2", bosAblationSteps};
+constexpr PaperItem bosItem3{bosPaper, "Figure 3", bosAblationSteps};
+constexpr PaperItem bosItem4{bosPaper, "Figure 4", bosMeasureSteps};
+constexpr PaperItem bosItem5{bosPaper, "Figure 5", bosMeasureSteps};
+constexpr PaperItem bosItem6{bosPaper, "Figure 6"};
+constexpr PaperItem bosItem7{bosPaper, "Figure 7", bosRatioSteps};
+constexpr PaperItem bosItem8{bosPaper, "Figure 8"};
+constexpr PaperItem bosItem9{bosPaper, "Figure 9"};
+constexpr PaperItem bosItem10{bosPaper, "Figure 10"};
+constexpr PaperItem bosTable1{bosPaper, "Table 1", bosTableSteps};
+constexpr PaperItem bosTable2{bosPaper, "Table 2", bosTableSteps};
 
 constexpr std::array bosRows{
     FigureInfo{"bos_fig1", "attention map of a BOS sink head", bosMapOptions, FromPrompt{drawBosMap}, checkBosMap,
@@ -35,18 +34,10 @@ constexpr std::array bosRows{
                FromSession{drawBosAblation}, checkBosAblation, &bosItem2},
     FigureInfo{"bos_fig3", "mean accuracy without a head, and BOS sink score, of each layer", bosAblationOptions,
                FromSession{drawBosLayers}, checkBosAblation, &bosItem3},
-    FigureInfo{"bos_fig4",
-               "BOS sink score against the length of the sequence",
-               {},
-               FromSession{drawBosLengths},
-               nullptr,
-               &bosItem4},
-    FigureInfo{"bos_fig5",
-               "mean and variation of each head's BOS sink score over lengths",
-               {},
-               FromSession{drawBosVariation},
-               nullptr,
-               &bosItem5},
+    FigureInfo{"bos_fig4", "BOS sink score against the length of the sequence", noOptions, FromSession{drawBosLengths},
+               nullptr, &bosItem4},
+    FigureInfo{"bos_fig5", "mean and variation of each head's BOS sink score over lengths", noOptions,
+               FromSession{drawBosVariation}, nullptr, &bosItem5},
     FigureInfo{"bos_fig6", "attention maps of a sink, a diagonal, a uniform and a random head", bosPatternOptions,
                FromPrompt{drawBosPatterns}, checkBosPatterns, &bosItem6},
     FigureInfo{"bos_fig7", "MMLU and perplexity against the ratio of pruned heads", bosRatioOptions,

@@ -4,7 +4,7 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/figures/model_figures.h"
-#include "analysis/gallery/head_option.h"
+#include "analysis/gallery/option_values.h"
 #include "analysis/metrics/attention_metrics.h"
 #include "analysis/metrics/measure_stages.h"
 #include "analysis/running/attention_reader.h"
@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -33,13 +32,6 @@ ColourScale mapScale(const FigureOptions& options) {
         if (name(kind) == scale)
             return {colours, kind, 0};
     throw UsageError("unknown scale; this figure has auto, linear, log", "scale=" + scale);
-}
-
-int sideOf(const FigureOptions& options) {
-    const std::string& text = options.at("side");
-    int side = 0;
-    std::from_chars(text.data(), text.data() + text.size(), side);
-    return side;
 }
 
 std::vector<HeadId> namedHeads(const std::string& option, const std::string& text) {
@@ -215,7 +207,7 @@ void checkBosPatterns(const FigureOptions& options) {
 
 void checkBosSheet(const FigureOptions& options) {
     mapScale(options);
-    if (const int side = sideOf(options); side < 4 || side > 96)
+    if (const int side = integerOption(options, "side"); side < 4 || side > 96)
         throw UsageError("should be from 4 to 96", "side=" + options.at("side"));
 }
 
@@ -261,8 +253,9 @@ Figure drawBosPatterns(const PromptInputs& inputs, const FigureOptions& options)
 
 Figure drawBosSheet(const PromptInputs& inputs, const FigureOptions& options) {
     const ModelSpec& spec = inputs.model->spec();
-    const AttentionReader reader = readerOf(inputs, sideOf(options), inputs.progress.part(0, 0.5));
-    const int step = tokensOfCell(reader.tokens(), sideOf(options));
+    const int most = integerOption(options, "side");
+    const AttentionReader reader = readerOf(inputs, most, inputs.progress.part(0, 0.5));
+    const int step = tokensOfCell(reader.tokens(), most);
     const int side = (reader.tokens() + step - 1) / step; // as AttentionReader pools
     const auto cells = [&](int units) { return static_cast<std::size_t>(units * (side + 1) - 1); };
     Figure figure;

@@ -4,6 +4,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/evaluation/latency.h"
 #include "analysis/gallery/gate_norm_items.h"
+#include "analysis/gallery/option_values.h"
 #include "analysis/gallery/paper_points.h"
 #include "analysis/gallery/paper_tables.h"
 #include "analysis/gallery/recipe_commands.h"
@@ -51,12 +52,6 @@ void addTime(FigureSeries& series, int tokens, double mean, const std::vector<do
     series.names.push_back(grouped(static_cast<std::uint64_t>(tokens)) + " tokens");
 }
 
-// --- figure 3 --------------------------------------------------------------------------------------------------------
-
-std::string dataText(const Session& session, const MetricResult& result) {
-    return measuredOn(session, result);
-}
-
 // --- figure 4 --------------------------------------------------------------------------------------------------------
 
 /// A line of figure 4. Colours stay the same in all panels.
@@ -102,14 +97,8 @@ Figure curvePanel(const PointSource& source, const PointColumn& quality, bool is
             figure.series.push_back(std::move(line));
     }
     const PointValue dense = source.value(quality, {});
-    if (dense.repetitions > 0) {
-        FigureSeries level;
-        level.label = "dense";
-        level.style = SeriesStyle::level;
-        level.values = {dense.value};
-        level.names = {"dense"};
-        figure.series.push_back(std::move(level));
-    }
+    if (dense.repetitions > 0)
+        figure.series.push_back(denseLine("dense", dense.value));
     return figure;
 }
 
@@ -153,7 +142,7 @@ std::vector<bool> firstCut(const MetricResult& result, int count) {
 /// The number of layers that the option `k` names.
 int layersToCut(const Session& session, const FigureOptions& options) {
     const int layers = session.model.spec.layerCount();
-    const int given = std::stoi(options.at("k"));
+    const int given = integerOption(options, "k");
     if (given < 0 || given > layers)
         throw UsageError(fmt::format("the model has {} layers; 0 stands for the number of the paper", layers),
                          "k=" + options.at("k"));
@@ -187,7 +176,7 @@ Figure strip(const Session& session, const FigureOptions& options) {
         figureCaption(session.model, fmt::format("The {} attention sublayers removed first", count)) +
         fmt::format(" Data-driven: attention importance, measured on {}. Gate-norm: from the weights. Both remove {} "
                     "of the same layers. The paper counts layers from 1.",
-                    dataText(session, *byData), both);
+                    measuredOn(session, *byData), both);
     return figure;
 }
 
@@ -242,7 +231,7 @@ Figure attentionRatio(const Session& session, const FigureOptions&) {
         figure.series.back().label = "without the first token";
     figure.y.label = "attention ratio";
     figure.caption +=
-        fmt::format(" Measured on {}. The paper counts layers from 1.", dataText(session, results.front()));
+        fmt::format(" Measured on {}. The paper counts layers from 1.", measuredOn(session, results.front()));
     return figure;
 }
 

@@ -26,11 +26,8 @@ const PointColumn perplexityColumn{.title = "perplexity", .metric = "perplexity"
 TableCell publishedCellOf(const std::vector<PublishedValue>& values, std::string_view strategy,
                           std::string_view budget) {
     for (const PublishedValue& value : values)
-        if (value.strategy == strategy && value.ourBudget == budget) {
-            TableCell cell = numberCell(value.value);
-            cell.isDoubtful = value.isDoubtful;
-            return cell;
-        }
+        if (value.strategy == strategy && value.ourBudget == budget)
+            return publishedCell(value);
     return {};
 }
 
@@ -52,11 +49,6 @@ void markLowest(FigureTable& table, std::size_t column) {
     }
     if (lowest && count > 1)
         lowest->isBest = true;
-}
-
-void addPublishedNote(FigureTable& table) {
-    if (std::ranges::any_of(table.rows, &TableRow::isPublished))
-        table.notes.emplace_back("Grey rows: numbers printed in the paper.");
 }
 
 // --- table 2 ---------------------------------------------------------------------------------------------------------
@@ -126,6 +118,33 @@ std::vector<PointRow> taskRows(int layers) {
     return rows;
 }
 
+// --- table 3 ---------------------------------------------------------------------------------------------------------
+
+struct RecoveryColumn {
+    std::string_view title;
+    std::string_view strategy; ///< empty = the dense model
+    bool isRecovered;
+};
+constexpr std::array recoveryColumns{
+    RecoveryColumn{"Unpruned", "", false}, RecoveryColumn{"Gate-Norm", "gate_norm", false},
+    RecoveryColumn{"Gate-Norm + LoRA", "gate_norm", true}, RecoveryColumn{"Data-driven", "attention_importance", false},
+    RecoveryColumn{"Data-driven + LoRA", "attention_importance", true}};
+
+TablePoints pointsOf(const RecoveryColumn& column, const AdaptedBudget& budget) {
+    return {
+        .strategy = std::string(column.strategy), .budget = unitsOf(budget.ours), .isRecovered = column.isRecovered};
+}
+
+/// The published value of a column; a gap if there is none.
+TableCell printedCell(const std::vector<PublishedValue>& values, const RecoveryColumn& column,
+                      const AdaptedBudget& budget) {
+    if (column.strategy.empty())
+        return publishedCellOf(values, publishedDense, "0");
+    const std::string strategy =
+        std::string(column.strategy) + std::string(column.isRecovered ? publishedRecovered : "");
+    return publishedCellOf(values, strategy, std::to_string(budget.paper));
+}
+
 } // namespace
 
 Figure perplexityTable(const Session& session, const FigureOptions& options) {
@@ -143,9 +162,7 @@ Figure perplexityTable(const Session& session, const FigureOptions& options) {
                       "gate_norm", "curves");
     const std::vector<PublishedValue> published =
         publishedFor("gate_norm_table1", session.model, options.at("published"));
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Method", .isText = true}, {.title = "dense"}};
     for (const AdaptedBudget& budget : budgets)
@@ -170,9 +187,7 @@ Figure perplexityTable(const Session& session, const FigureOptions& options) {
     }
     for (std::size_t column = 2; column < table.columns.size(); ++column)
         markLowest(table, column);
-    if (!gaps.empty())
-        table.notes.push_back(fmt::format("Not measured: {}. To measure: {}", join(gaps, ", "),
-                                          recipeCommand(session, "gate_norm", "curves")));
+    addGapNote(table, gaps, session, "gate_norm", "curves");
     addPublishedNote(table);
     figure.caption =
         figureCaption(session.model, "Perplexity") + " " + source.conditions({perplexityColumn}) + " Random: means.";
@@ -199,23 +214,10 @@ Figure taskTable(const Session& session, const FigureOptions& options) {
 }
 
 Figure recoveryTable(const Session& session, const FigureOptions& options) {
-    struct Column {
-        const char* title;
-        const char* strategy;
-        bool isRecovered;
-    };
-    constexpr std::array columns{Column{"Unpruned", "", false}, Column{"Gate-Norm", "gate_norm", false},
-                                 Column{"Gate-Norm + LoRA", "gate_norm", true},
-                                 Column{"Data-driven", "attention_importance", false},
-                                 Column{"Data-driven + LoRA", "attention_importance", true}};
     const AdaptedBudget budget = pairedBudgets(recoveryBudgets, paperLayers, session.model.spec.layerCount()).front();
-    const auto pointsFor = [&](const Column& column) {
-        return TablePoints{
-            .strategy = column.strategy, .budget = unitsOf(budget.ours), .isRecovered = column.isRecovered};
-    };
     std::vector<TablePoints> wanted;
-    for (const Column& column : columns)
-        wanted.push_back(pointsFor(column));
+    for (const RecoveryColumn& column : recoveryColumns)
+        wanted.push_back(pointsOf(column, budget));
     const PointSource source(session, wanted);
     if (!source.curves(perplexityColumn))
         throw lacking(session,
@@ -223,33 +225,25 @@ Figure recoveryTable(const Session& session, const FigureOptions& options) {
                       "gate_norm", "recovery");
     const std::vector<PublishedValue> published =
         publishedFor("gate_norm_table3", session.model, options.at("published"));
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Model", .isText = true}};
     TableRow row{.cells = {textCell(session.model.name)}};
     TableRow printed{.cells = {textCell(published.empty() ? "" : fmt::format("{} (paper)", published.front().model))},
                      .isPublished = true};
     std::vector<std::string> gaps;
-    for (const Column& column : columns) {
-        table.columns.push_back({.title = column.title});
-        const PointValue value = source.value(perplexityColumn, pointsFor(column));
+    for (const RecoveryColumn& column : recoveryColumns) {
+        table.columns.push_back({.title = std::string(column.title)});
+        const PointValue value = source.value(perplexityColumn, pointsOf(column, budget));
         row.cells.push_back(numberCell(value.value));
         if (value.repetitions == 0)
             gaps.emplace_back(column.title);
-        const std::string strategy = column.strategy[0] == 0 ? std::string(publishedDense)
-                                     : column.isRecovered    ? column.strategy + std::string(publishedRecovered)
-                                                             : column.strategy;
-        printed.cells.push_back(
-            publishedCellOf(published, strategy, column.strategy[0] == 0 ? "0" : std::to_string(budget.paper)));
+        printed.cells.push_back(printedCell(published, column, budget));
     }
     table.rows.push_back(std::move(row));
     if (hasNumber(printed))
         table.rows.push_back(std::move(printed));
-    if (!gaps.empty())
-        table.notes.push_back(fmt::format("Not measured: {}. To measure: {}", join(gaps, ", "),
-                                          recipeCommand(session, "gate_norm", "recovery")));
+    addGapNote(table, gaps, session, "gate_norm", "recovery");
     addPublishedNote(table);
     figure.caption =
         figureCaption(session.model, fmt::format("Perplexity with {} attention sublayers removed, before and after "
@@ -260,9 +254,7 @@ Figure recoveryTable(const Session& session, const FigureOptions& options) {
 }
 
 Figure scoringSeconds(const Session& session, const FigureOptions& options) {
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Score", .isText = true},
                      {.title = "Device", .isText = true},
@@ -289,16 +281,12 @@ Figure scoringSeconds(const Session& session, const FigureOptions& options) {
     if (table.rows.empty())
         throw lacking(session, "result of gate_norm or attention_importance", "gate_norm", "measure");
     for (const PublishedValue& value : publishedFor("gate_norm_timing", session.model, options.at("published"))) {
-        TableCell seconds = numberCell(value.value);
-        seconds.isDoubtful = value.isDoubtful;
         const std::string_view device = value.row.substr(std::string_view("text: ").size());
         table.rows.push_back({.cells = {textCell("Gate-Norm (paper)"), textCell(std::string(device)),
-                                        textCell("weights"), std::move(seconds)},
+                                        textCell("weights"), publishedCell(value)},
                               .isPublished = true});
     }
-    if (!gaps.empty())
-        table.notes.push_back(fmt::format("Not measured: {}. To measure: {}", join(gaps, ", "),
-                                          recipeCommand(session, "gate_norm", "measure")));
+    addGapNote(table, gaps, session, "gate_norm", "measure");
     table.notes.emplace_back("Seconds of a forward pass are those of all metrics that were measured in it.");
     addPublishedNote(table);
     figure.caption = figureCaption(session.model, "Seconds of scoring all attention sublayers");

@@ -4,14 +4,13 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/figures/model_figures.h"
-#include "analysis/gallery/head_option.h"
-#include "analysis/gallery/paper_tables.h"
+#include "analysis/gallery/option_values.h"
+#include "analysis/gallery/paper_parts.h"
 #include "analysis/masks/mask_algebra.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <vector>
 
@@ -36,13 +35,6 @@ std::vector<HeadId> cutsOfOption(const FigureOptions& options) {
     for (const std::string& text : split(options.at("cuts"), '/'))
         cuts.push_back(headOfOption("cuts", text));
     return cuts;
-}
-
-int layerOfOption(const FigureOptions& options) {
-    const std::string& text = options.at("layer");
-    int layer = 0;
-    std::from_chars(text.data(), text.data() + text.size(), layer);
-    return layer;
 }
 
 /// The dense model as a first point of a line that begins without cuts.
@@ -93,14 +85,14 @@ void finishCurves(Figure& figure, const Session& session, const Curves& curves, 
 
 void checkGreedyGradients(const FigureOptions& options) {
     cutsOfOption(options);
-    if (layerOfOption(options) < 0)
+    if (integerOption(options, "layer") < 0)
         throw UsageError("layers count from 0", "layer=" + options.at("layer"));
 }
 
 Figure drawGreedyGradients(const TextInputs& inputs, const FigureOptions& options) {
     const ModelSpec& spec = inputs.model.spec();
     const std::vector<HeadId> cuts = cutsOfOption(options);
-    const int layer = layerOfOption(options);
+    const int layer = integerOption(options, "layer");
     checkHead(spec, {layer, 0});
     for (const HeadId& cut : cuts)
         checkHead(spec, cut);

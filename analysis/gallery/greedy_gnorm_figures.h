@@ -29,7 +29,7 @@ void checkGreedyGradients(const FigureOptions& options);
 Figure drawGreedyGradients(const TextInputs& inputs, const FigureOptions& options);
 /// Figure 3: quality against the number of cut heads, for both ends of two rankings.
 Figure drawGreedyCurves(const Session& session, const FigureOptions& options);
-/// Figure 4: gnorm_greedy beside box plots of random masks, against the share of cut heads.
+/// Figure 4: gnorm_greedy and box plots of random masks, against the share of cut heads.
 Figure drawGreedyBoxes(const Session& session, const FigureOptions& options);
 /// Figure 5: the heads that are kept where gnorm_greedy stops.
 Figure drawGreedyMask(const Session& session, const FigureOptions& options);

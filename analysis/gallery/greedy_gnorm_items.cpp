@@ -25,10 +25,10 @@ constexpr std::array greedyTables{
 constexpr std::array<std::string_view, 4> moduleItems{"greedy_gnorm_table2", "greedy_gnorm_table3",
                                                       "greedy_gnorm_table4", "greedy_gnorm_table5"};
 constexpr std::array<std::string_view, 4> moduleSummaries{
-    "parameters of the modules before and after gnorm_greedy, beside the paper's BERT",
-    "parameters of the modules before and after gnorm_greedy, beside the paper's ALBERT",
-    "parameters of the modules before and after gnorm_greedy, beside the paper's RoBERTa",
-    "parameters of the modules before and after gnorm_greedy, beside the paper's XLM-RoBERTa"};
+    "parameters of the modules before and after gnorm_greedy, compared with the paper's BERT",
+    "parameters of the modules before and after gnorm_greedy, compared with the paper's ALBERT",
+    "parameters of the modules before and after gnorm_greedy, compared with the paper's RoBERTa",
+    "parameters of the modules before and after gnorm_greedy, compared with the paper's XLM-RoBERTa"};
 
 void checkGreedyTable(const FigureOptions& options) {
     checkGreedyStop(options);
@@ -52,7 +52,7 @@ constexpr std::array greedyFigures{
                greedyGradientOptions, FromText{drawGreedyGradients, 4, 4, 1}, checkGreedyGradients, &greedyItem2},
     FigureInfo{"greedy_gnorm_fig3", "accuracy against cut heads, for gradient norm and entropy from both ends",
                greedyCurveOptions, FromSession{drawGreedyCurves}, nullptr, &greedyItem3},
-    FigureInfo{"greedy_gnorm_fig4", "accuracy of gnorm_greedy against cut heads, beside box plots of random masks",
+    FigureInfo{"greedy_gnorm_fig4", "accuracy of gnorm_greedy against cut heads, with box plots of random masks",
                greedyCurveOptions, FromSession{drawGreedyBoxes}, nullptr, &greedyItem4},
     FigureInfo{"greedy_gnorm_fig5", "heads that are kept where gnorm_greedy stops", greedyMaskOptions,
                FromSession{drawGreedyMask}, checkGreedyStop, &greedyItem5},
@@ -88,8 +88,7 @@ RecipeStep greedySweepStep(const RecipeChoice& choice, const Session& session, S
     step.limit = choice.size == SweepSize::quick ? 100 : 0;
     RecipeStep made = sweepStep(choice, session, step);
     NeededPoints needed;
-    needed.series = step.preset.empty() ? seriesOf(step.strategies, step.budgets, step.repetitions)
-                                        : presetSeries(preset(step.preset), choice.size, session.model.spec);
+    needed.series = seriesOfStep(choice, session, step);
     needed.limit = step.limit;
     if (const std::string path = fileOf(choice, labelledTest); path.empty())
         made.reason = "needs the labelled texts test.jsonl: --data DIR";

@@ -2,7 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/gallery/module_sizes.h"
-#include "analysis/gallery/paper_tables.h"
+#include "analysis/gallery/paper_parts.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/masks/price.h"
 #include "analysis/session/command_line.h"
@@ -71,11 +71,8 @@ void noteGap(FigureTable& table, const Session& session, const GreedyStopped& st
 TableCell publishedNumber(const std::vector<PublishedValue>& values, std::string_view row, std::string_view budget,
                           std::string_view column) {
     for (const PublishedValue& value : values)
-        if (value.row == row && value.budget == budget && value.column == column) {
-            TableCell cell = numberCell(value.value);
-            cell.isDoubtful = value.isDoubtful;
-            return cell;
-        }
+        if (value.row == row && value.budget == budget && value.column == column)
+            return publishedCell(value);
     return {};
 }
 
@@ -181,9 +178,7 @@ Figure drawGreedySizes(const Session& session, const FigureOptions& options) {
     const GreedyStopped stopped = greedyStopped(session, options);
     const StopQuality quality = stopQuality(session, stopped, options);
     const auto parameters = PriceList(session.model).price(stopped.mask).parameters;
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     const std::string change = quality.isAccuracy ? "decrease (%)" : "increase (%)";
     const int decimals = quality.isAccuracy ? 2 : 4;
@@ -224,9 +219,7 @@ Figure drawGreedyModules(const Session& session, const FigureOptions& options, s
     const GreedyStopped stopped = greedyStopped(session, options);
     const StopQuality quality = stopQuality(session, stopped, options);
     const std::vector<PublishedValue> values = publishedFor(item, session.model, options.at("published"));
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = moduleColumns();
     const std::vector<ModuleSize> modules = moduleSizes(session.model, stopped.mask);

@@ -3,7 +3,8 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
-#include "analysis/gallery/paper_tables.h"
+#include "analysis/gallery/option_values.h"
+#include "analysis/gallery/paper_parts.h"
 #include "analysis/gallery/published.h"
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/strategies/greedy_gnorm.h"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <vector>
 
@@ -31,11 +31,10 @@ struct PaperCut {
 constexpr std::array paperCuts{PaperCut{"BERT", 117}, PaperCut{"ALBERT", 3}, PaperCut{"RoBERTa", 245},
                                PaperCut{"XLM-RoBERTa", 105}};
 
+/// The number of heads that the option `stop` names; empty if it names a rule.
 std::optional<int> numberOfHeads(const std::string& text) {
-    int heads = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), heads);
-    const bool isNumber = failure == std::errc() && end == text.data() + text.size() && heads > 0;
-    return isNumber ? std::optional(heads) : std::nullopt;
+    const std::optional<int> heads = wholeNumberIn(text);
+    return heads && *heads > 0 ? heads : std::nullopt;
 }
 
 bool isGreedy(const SessionMask& mask) {

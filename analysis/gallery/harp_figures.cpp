@@ -173,8 +173,7 @@ Figure tokenStates(const Session& session, const FigureOptions& options) {
     Figure figure = layerSeries(session.model, results, ScaleKind::linear);
     figure.caption += fmt::format(" Measured on {}.", measuredOn(session, results.front()));
     if (!missing.empty())
-        figure.caption += fmt::format(" Not measured: {}. To measure: {}", join(missing, ", "),
-                                      recipeCommand(session, paperId, "measure"));
+        figure.caption += " " + gapNote(missing, session, paperId, "measure");
     return figure;
 }
 

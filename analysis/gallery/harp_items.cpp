@@ -1,6 +1,5 @@
 #include "analysis/gallery/harp_items.h"
 
-#include "analysis/base/text.h"
 #include "analysis/gallery/paper_rows.h"
 #include "analysis/gallery/published.h"
 #include "analysis/gallery/recipe_commands.h"
@@ -12,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 namespace secateur {
 
@@ -49,26 +49,15 @@ constexpr std::array harpRows{
                FromSession{harp::tokenStates, {"metrics"}}, nullptr, &harpSimilarityItem},
     FigureInfo{"harp_alphas", "perplexity over bypassed layer and alpha, with the chosen alphas (HARP)",
                harpAlphaOptions, FromSession{harp::alphaMap}, checkPublished, &harpAlphasItem},
-    FigureInfo{"harp_results",
-               "task scores of HARP and of one-shot baselines (HARP)",
-               {},
-               FromSession{harp::resultsTable},
-               nullptr,
-               &harpResultsItem},
-    FigureInfo{"harp_longbench",
-               "F1 on tasks with long texts (HARP, LongBench)",
-               {},
-               FromSession{harp::longTextTable},
-               nullptr,
-               &harpLongbenchItem},
+    FigureInfo{"harp_results", "task scores of HARP and of one-shot baselines (HARP)", noOptions,
+               FromSession{harp::resultsTable}, nullptr, &harpResultsItem},
+    FigureInfo{"harp_longbench", "F1 on tasks with long texts (HARP, LongBench)", noOptions,
+               FromSession{harp::longTextTable}, nullptr, &harpLongbenchItem},
     FigureInfo{"harp_positions", "task scores by the place of the bypassed layers (HARP, table 5; without Hessian-8)",
                harpPublished, FromSession{harp::positionsTable}, checkPublished, &harpPositionsItem},
     FigureInfo{"harp_layers",
                "task scores against the number of bypassed layers (HARP; without its errors by length of the output)",
-               {},
-               FromSession{harp::layersCurve},
-               nullptr,
-               &harpLayersItem},
+               noOptions, FromSession{harp::layersCurve}, nullptr, &harpLayersItem},
     FigureInfo{"harp_rescaling", "generated answers with searched alphas and without rescaling (HARP)", harpPublished,
                FromSession{harp::rescalingTable}, checkPublished, &harpRescalingItem},
     FigureInfo{"harp_speed", "seconds of a pass over a prompt, dense and bypassed (HARP)", harpSpeedOptions,
@@ -106,10 +95,6 @@ std::vector<StepTask> harpTasks(const std::vector<harp::Task>& tasks, bool hasSh
     return steps;
 }
 
-std::string listOf(std::initializer_list<std::string_view> strategies) {
-    return join({strategies.begin(), strategies.end()}, ",");
-}
-
 /// The folder beside the session for the masks that are timed.
 std::string maskFolder(const RecipeChoice& choice) {
     return std::filesystem::path(choice.session).replace_extension().string() + "-masks";
@@ -133,23 +118,16 @@ const SessionMask* topMask(const Session& session, int layers) {
     return nullptr;
 }
 
-/// The lengths that the model's context allows; if none does, the whole context.
-std::vector<int> lengthsWithin(std::vector<int> lengths, int context) {
-    std::erase_if(lengths, [context](int length) { return length > context; });
-    return lengths.empty() ? std::vector{context} : lengths;
-}
-
 /// Times passes under the mask of HARP, in alternation with the dense model.
 RecipeStep speedStep(const RecipeChoice& choice, const Session& session, const HarpSize& size, int layers) {
-    const std::vector<int> lengths = lengthsWithin(size.lengths, session.model.spec.context);
+    const std::vector<int> lengths = lengthsWithin(size.lengths, session.model.spec);
     RecipeStep step = latencyStep(choice, session,
                                   {.id = "speed",
                                    .summary = "Seconds of passes over prompts, dense and with bypassed layers",
                                    .lengths = lengths});
     const SessionMask* mask = topMask(session, layers);
     const std::string name = mask ? mask->name : fmt::format("{} {}", harp::top, layers);
-    const auto out = std::ranges::find(step.arguments, "--out");
-    step.arguments.insert(out, {"--mask", (std::filesystem::path(maskFolder(choice)) / maskFileName(name)).string()});
+    addBeforeOut(step, "--mask", (std::filesystem::path(maskFolder(choice)) / maskFileName(name)).string());
     step.tokens *= 2;
     step.isDone =
         mask && std::ranges::all_of(lengths, [&](int length) {
@@ -167,17 +145,17 @@ std::vector<RecipeStep> bypassSteps(const RecipeChoice& choice, const Session& s
     const bool isPaper = choice.size == SweepSize::paper;
     SweepChoice sweep{.id = "positions",
                       .summary = "Bypassed layers at the top, in the middle, at the bottom and by similarity",
-                      .strategies = listOf({harp::top, harp::middle, harp::bottom, harp::similar, harp::topUnscaled}),
+                      .strategies =
+                          strategyList({harp::top, harp::middle, harp::bottom, harp::similar, harp::topUnscaled}),
                       .budgets = std::to_string(layers),
                       .calibration = size.calibration,
                       .score = size.score,
                       .tasks = harpTasks(harp::choiceTasks(), size.hasShots),
                       .limit = size.limit};
     if (isPaper)
-        sweep.strategies += "," + listOf({harp::middleUnscaled, harp::bottomUnscaled, harp::similarUnscaled});
+        sweep.strategies += "," + strategyList({harp::middleUnscaled, harp::bottomUnscaled, harp::similarUnscaled});
     std::vector<RecipeStep> steps{sweepStep(choice, session, sweep)};
-    const auto out = std::ranges::find(steps.front().arguments, "--out");
-    steps.front().arguments.insert(out, {"--masks", maskFolder(choice)});
+    addBeforeOut(steps.front(), "--masks", maskFolder(choice));
 
     sweep.id = "bypass_flap";
     sweep.summary = "Bypassed layers at the top, with FLAP on the MLPs";
@@ -187,8 +165,9 @@ std::vector<RecipeStep> bypassSteps(const RecipeChoice& choice, const Session& s
     sweep.id = "generation";
     sweep.summary = "Generated answers with searched alphas and with an alpha of 1";
     sweep.strategies =
-        isPaper ? listOf({harp::top, harp::topUnscaled, harp::topWithFlap, harp::middle, harp::bottom, harp::similar})
-                : listOf({harp::top, harp::topUnscaled});
+        isPaper
+            ? strategyList({harp::top, harp::topUnscaled, harp::topWithFlap, harp::middle, harp::bottom, harp::similar})
+            : strategyList({harp::top, harp::topUnscaled});
     sweep.tasks = harpTasks(harp::generationTasks(), false);
     sweep.limit = size.generationLimit;
     steps.push_back(sweepStep(choice, session, sweep));
@@ -216,7 +195,7 @@ RecipeStep longTextStep(const RecipeChoice& choice, const Session& session, cons
     return sweepStep(choice, session,
                      {.id = "longbench",
                       .summary = "F1 on tasks with long texts",
-                      .strategies = listOf({harp::top, harp::topWithFlap}),
+                      .strategies = strategyList({harp::top, harp::topWithFlap}),
                       .budgets = std::to_string(layers),
                       .calibration = size.calibration,
                       .score = size.score,

@@ -266,9 +266,7 @@ Figure speedTable(const Session& session, const FigureOptions& options) {
     const std::map<int, PassTimes> times = passTimes(session, mask.digest);
     const bool isShort = std::ranges::all_of(times, [](const auto& one) { return !(one.second.bypassed >= 1); });
     const int decimals = isShort ? 4 : 2;
-    Figure figure;
-    figure.kind = FigureKind::table;
-    figure.title = session.model.name;
+    Figure figure = emptyTable(session);
     FigureTable& table = figure.table;
     table.columns = {{.title = "Tokens", .decimals = 0, .hasThousands = true},
                      {.title = "Dense (s)", .decimals = decimals},

@@ -58,7 +58,7 @@ std::span<const std::string_view> recipeFiles() {
         {"wiki.test.raw",     "wiki.train.raw",    "boolq.jsonl",    "rte.jsonl",
          "hellaswag.jsonl",   "winogrande.jsonl",  "arc_easy.jsonl", "arc_challenge.jsonl",
          "openbook_qa.jsonl", "piqa.jsonl",        "mmlu",           "alpaca.json",
-          "holdout.txt",       "test.jsonl", // of a classifier: to calibrate on, and to score
+         "holdout.txt",       "test.jsonl", // of a classifier: to calibrate on, and to score
          "nq_open.jsonl",     "triviaqa.jsonl",    "gsm8k.jsonl",    "math_hard.jsonl",
          "bbh_cot.jsonl",     "narrativeqa.jsonl", "qasper.jsonl",   "multifieldqa_en.jsonl",
          "hotpotqa.jsonl",    "2wikimqa.jsonl",    "musique.jsonl",  "longbench_triviaqa.jsonl"});

@@ -18,7 +18,7 @@ namespace secateur {
 struct Paper {
     std::string_view id;     ///< "gate_norm"; also the name of its recipe
     std::string_view title;  ///< "Gate-Norm"
-    std::string_view source; ///< authors, title, year
+    std::string_view source; ///< the method, as a phrase
 };
 
 /// All papers, in the order of the gallery.
@@ -47,7 +47,7 @@ std::span<const std::string_view> recipeFiles();
 /// A step of a paper's recipe: one command, whose results are kept in the session.
 struct RecipeStep {
     std::string id;      ///< "measure"; unique in the paper
-    std::string summary; ///< noun phrase: "Gate-norm, attention ratio and importance on 8,192 tokens"
+    std::string summary; ///< noun phrase: "Gate-norm and attention ratio, on 8,192 tokens"
     /// Arguments of secateur-cli, beginning with the verb. Run again, the command continues what was stopped.
     CommandLine arguments;
     /// Expected cost: number of tokens that run forward through all layers. A backward pass counts twice.

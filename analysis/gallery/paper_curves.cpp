@@ -4,7 +4,8 @@
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/figures/curve_figures.h"
-#include "analysis/gallery/paper_tables.h"
+#include "analysis/gallery/option_values.h"
+#include "analysis/gallery/paper_parts.h"
 #include "analysis/masks/price.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/strategy.h"
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -95,10 +95,7 @@ const Curve* curveOfPaper(const Curves& curves, std::string_view strategy) {
 
 const Curves& curvesOfPaper(const Session& session, std::span<const PaperLine> lines, const FigureOptions& options,
                             const PaperStep& step) {
-    int index = -1;
-    const std::string& text = options.at("set");
-    std::from_chars(text.data(), text.data() + text.size(), index);
-    if (index >= 0)
+    if (const int index = integerOption(options, "set"); index >= 0)
         return curvesAt(session, index);
     const Curves* best = nullptr;
     for (const Curves& curves : session.curves) {
@@ -173,13 +170,13 @@ FigureSeries paperSeries(const Curve* curve, const PaperLine& line, const PaperP
         for (const double value : values)
             sum += value;
         const double error = y.of(*group.front()).error;
-        series.positions.push_back(position / count);
-        series.values.push_back(sum / count);
-        series.errors.push_back(isOne && std::isfinite(error) ? error : 0);
-        series.lows.push_back(isOne ? notMeasured : std::ranges::min(values));
-        series.highs.push_back(isOne ? notMeasured : std::ranges::max(values));
-        series.marks.push_back(group.front()->reached ? PointMark::hollow : PointMark::none);
-        series.names.push_back(budgetText(group.front()->key.budget));
+        addPoint(series, {.position = position / count,
+                          .value = sum / count,
+                          .error = isOne && std::isfinite(error) ? error : 0,
+                          .low = isOne ? notMeasured : std::ranges::min(values),
+                          .high = isOne ? notMeasured : std::ranges::max(values),
+                          .mark = group.front()->reached ? PointMark::hollow : PointMark::none,
+                          .name = budgetText(group.front()->key.budget)});
     }
     return series;
 }
@@ -204,12 +201,7 @@ FigureSeries paperBoxes(const Curve* curve, const PaperLine& line, const PaperPo
 }
 
 FigureSeries denseLevel(const PaperQuality& y) {
-    FigureSeries level;
-    level.label = "dense model";
-    level.style = SeriesStyle::level;
-    level.values = {y.dense};
-    level.names = {"dense"};
-    return level;
+    return denseLine("dense model", y.dense);
 }
 
 std::string conditionsOfPaper(const Curves& curves, std::span<const PaperLine> lines, const PaperQuality& y) {

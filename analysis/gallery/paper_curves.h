@@ -27,7 +27,7 @@ struct PaperLine {
 /// The option `set` of figures that choose the set of curves by themselves.
 inline constexpr OptionInfo paperSetOption{
     "set", "integer", "-1",
-    "which set of curves of the session, counted from 0; -1 = the set with most of the strategies, the last of equals"};
+    "index of the set of curves in the session, from 0; -1 = the set with most of the strategies, the last of several"};
 inline constexpr OptionInfo paperTaskOption{
     "task", "text", "", "task whose accuracy is shown, NAME or NAME/METRIC; empty = the first task of a classifier"};
 

@@ -2,6 +2,8 @@
 
 #include "analysis/base/text.h"
 #include "analysis/figures/curve_figures.h"
+#include "analysis/gallery/paper_parts.h"
+#include "analysis/gallery/published.h"
 #include "analysis/strategies/budget.h"
 
 #include <fmt/core.h>
@@ -16,25 +18,12 @@ namespace secateur {
 
 namespace {
 
-/// Lower-case letters and digits of a name: "ARC-Easy" as "arceasy".
-std::string plainName(std::string_view name) {
-    std::string plain;
-    for (const char c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)))
-            plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return plain;
-}
-
 std::string_view fileName(std::string_view path) {
     return path.substr(path.rfind('/') + 1); // npos + 1 = 0
 }
 
 std::string_view stemOf(std::string_view name) {
     return name.substr(0, name.rfind('.'));
-}
-
-double wholeNumber(double value, const PointColumn& column) {
-    return value * column.factor;
 }
 
 /// The mean and the range of values; NaN are left out.
@@ -176,12 +165,12 @@ PointValue PointSource::value(const PointColumn& column, const TablePoints& poin
     const std::vector<const CurvePoint*> found = find(*set, points);
     std::vector<double> values;
     for (const CurvePoint* point : found)
-        values.push_back(wholeNumber(valueAt(*set, *point, column), column));
+        values.push_back(column.factor * valueAt(*set, *point, column));
     PointValue value = summary(values);
     const CurveTask* task = taskOf(*set, column);
     if (value.repetitions == 1 && task && found.size() == 1)
         if (const PointMetric* metric = found.front()->metric(task->name, column.metric))
-            value.error = std::isfinite(metric->standardError) ? wholeNumber(metric->standardError, column) : 0;
+            value.error = std::isfinite(metric->standardError) ? column.factor * metric->standardError : 0;
     return value;
 }
 
@@ -246,13 +235,13 @@ FigureSeries unitLine(const PointSource& source, const PointColumn& column, cons
         const PointValue value = source.value(column, {.strategy = strategy, .budget = {amount}});
         if (value.repetitions == 0)
             continue;
-        line.positions.push_back(amount);
-        line.values.push_back(value.value);
-        line.errors.push_back(value.error);
-        line.lows.push_back(value.repetitions > 1 ? value.low : notMeasured);
-        line.highs.push_back(value.repetitions > 1 ? value.high : notMeasured);
-        line.marks.push_back(PointMark::none);
-        line.names.push_back(budgetText({amount}));
+        const bool hasBand = value.repetitions > 1;
+        addPoint(line, {.position = amount,
+                        .value = value.value,
+                        .error = value.error,
+                        .low = hasBand ? value.low : notMeasured,
+                        .high = hasBand ? value.high : notMeasured,
+                        .name = budgetText({amount})});
     }
     return line;
 }

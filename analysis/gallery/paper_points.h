@@ -45,8 +45,7 @@ struct PointColumn {
     double factor = 1; ///< the shown number is the value times this: 100 for per cent
     int decimals = 2;
     std::string group = {}; ///< TableColumn::group
-    bool isAverage = false; ///< mean of the averaged columns that all rows have (paper_tables.h)
-    bool isAveraged = true; ///< whether a task's column counts in averages
+    bool isAverage = false; ///< mean of the columns of tasks that all rows have (paper_tables.h)
     bool isLowBetter = false;
 };
 

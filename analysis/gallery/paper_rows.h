@@ -1,21 +1,13 @@
 #pragma once
 
-#include "analysis/figures/figure_info.h"
+#include "analysis/gallery/figure_rows.h"
 #include "analysis/gallery/paper.h"
 
-#include <span>
 #include <vector>
 
 namespace secateur {
 
-// The rows of the figure table that redraw a paper, and the steps of its recipe. allFigures() and recipeSteps() join
-// them.
-
-std::span<const FigureInfo> gateNormFigures();
-std::span<const FigureInfo> greedyGnormFigures();
-std::span<const FigureInfo> ampFigures();
-std::span<const FigureInfo> bosFigures();
-std::span<const FigureInfo> harpFigures();
+// The steps of the recipes of the papers, which recipeSteps() chooses from.
 
 std::vector<RecipeStep> gateNormSteps(const RecipeChoice& choice, const Session& session);
 std::vector<RecipeStep> greedyGnormSteps(const RecipeChoice& choice, const Session& session);

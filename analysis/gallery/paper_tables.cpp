@@ -1,7 +1,6 @@
 #include "analysis/gallery/paper_tables.h"
 
 #include "analysis/base/text.h"
-#include "analysis/session/command_line.h"
 #include "analysis/strategies/budget.h"
 
 #include <fmt/core.h>
@@ -68,9 +67,7 @@ public:
     Figure made() {
         measure();
         setAveraged();
-        Figure figure;
-        figure.kind = FigureKind::table;
-        figure.title = m_source.session().model.name;
+        Figure figure = emptyTable(m_source.session());
         addColumns(figure.table);
         for (std::size_t i = 0; i < m_choice.rows.size(); ++i)
             addRow(figure.table, i);
@@ -139,7 +136,7 @@ private:
 
     bool countsInAverages(std::size_t column) const {
         const PointColumn& one = m_choice.columns[column];
-        return !one.task.empty() && !one.isAverage && one.isAveraged;
+        return !one.task.empty() && !one.isAverage;
     }
 
     /// Averages cover the columns of their group, or all if they have none.
@@ -230,19 +227,17 @@ private:
         lead[m_choice.methodColumn].text += " (paper)";
         TableRow made{.cells = std::move(lead), .isPublished = true};
         for (std::size_t column = 0; column < m_choice.columns.size(); ++column)
-            made.cells.push_back(publishedCell(row, column));
+            made.cells.push_back(printedCell(row, column));
         made.cells.insert(made.cells.end(), tail.begin(), tail.end());
         table.rows.push_back(std::move(made));
     }
 
-    TableCell publishedCell(const PublishedRow& row, std::size_t column) const {
+    TableCell printedCell(const PublishedRow& row, std::size_t column) const {
         const PointColumn& shown = m_choice.columns[column];
         if (shown.isAverage && !averagesAll(shown))
-            return publishedAverage(row, shown);
+            return printedAverage(row, shown);
         const auto found = row.values.find(shown.title);
-        TableCell cell = numberCell(found == row.values.end() ? notMeasured : found->second.value);
-        cell.isDoubtful = found != row.values.end() && found->second.isDoubtful;
-        return cell;
+        return found == row.values.end() ? TableCell() : publishedCell(found->second);
     }
 
     bool averagesAll(const PointColumn& average) const {
@@ -253,7 +248,7 @@ private:
         return true;
     }
 
-    TableCell publishedAverage(const PublishedRow& row, const PointColumn& average) const {
+    TableCell printedAverage(const PublishedRow& row, const PointColumn& average) const {
         double sum = 0;
         std::size_t count = 0;
         TableCell cell;
@@ -296,13 +291,13 @@ private:
                 continue;
             (m_choice.columns[column].task.empty() ? others : tasks).push_back(m_choice.columns[column].title);
         }
-        addGapNote(table, tasks, true);
-        addGapNote(table, others, false);
+        addGapsOf(table, tasks, true);
+        addGapsOf(table, others, false);
         std::vector<std::string> rows;
         for (std::size_t row = 0; row < m_values.size(); ++row)
             if (isEmpty(row) && !m_choice.hidesEmptyRows)
                 rows.push_back(rowName(m_choice.rows[row]));
-        addGapNote(table, rows, false);
+        addGapsOf(table, rows, false);
         addAverageNote(table);
         if (!m_published.empty())
             table.notes.emplace_back("Grey rows: numbers printed in the paper. In brackets: numbers that contradict "
@@ -319,11 +314,9 @@ private:
         return join(words, " ");
     }
 
-    void addGapNote(FigureTable& table, const std::vector<std::string>& names, bool areTasks) const {
-        if (names.empty())
-            return;
-        table.notes.push_back(fmt::format("Not measured: {}. To measure: {}", join(names, ", "),
-                                          recipeCommand(m_source.session(), m_choice.paper, m_choice.step, areTasks)));
+    /// @param areTasks whether these are scores of tasks, whose files the command needs
+    void addGapsOf(FigureTable& table, const std::vector<std::string>& names, bool areTasks) const {
+        addGapNote(table, names, m_source.session(), m_choice.paper, m_choice.step, areTasks);
     }
 
     void addAverageNote(FigureTable& table) const {
@@ -350,33 +343,6 @@ private:
 
 Figure pointTable(const Session& session, const PointTable& table) {
     return TableMaker(session, table).made();
-}
-
-std::string recipeCommand(const Session& session, std::string_view paper, std::string_view step, bool needsData) {
-    CommandLine command{"secateur-cli", "reproduce", std::string(paper), session.model.path};
-    if (!step.empty())
-        command.insert(command.end(), {"--only", std::string(step)});
-    if (needsData)
-        command.insert(command.end(), {"--data", "DIR"});
-    command.insert(command.end(), {"--out", "SESSION"});
-    return shellText(command);
-}
-
-Error lacking(const Session& session, std::string_view what, std::string_view paper, std::string_view step) {
-    return Error(fmt::format("holds no {}", what), session.model.name, recipeCommand(session, paper, step));
-}
-
-TableCell numberCell(double value, double error) {
-    TableCell cell;
-    cell.value = value;
-    cell.error = error;
-    return cell;
-}
-
-TableCell textCell(std::string text) {
-    TableCell cell;
-    cell.text = std::move(text);
-    return cell;
 }
 
 } // namespace secateur

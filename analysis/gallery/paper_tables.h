@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis/base/error.h"
+#include "analysis/gallery/paper_parts.h"
 #include "analysis/gallery/paper_points.h"
 #include "analysis/gallery/published.h"
 
@@ -30,7 +30,7 @@ struct PointRow {
 struct PointTable {
     std::string_view item;      ///< figure id; also PublishedValue::item
     std::string_view paper;     ///< Paper::id
-    std::string_view step;      ///< RecipeStep::id of the step that fills gaps
+    std::string_view step;      ///< RecipeStep::id of the steps that fill gaps, by comma
     std::string_view published; ///< value of the option `published`
     std::string what;           ///< begins the caption: "Accuracy of pruned models"
     std::vector<TableColumn> lead;
@@ -50,17 +50,5 @@ Figure pointTable(const Session& session, const PointTable& table);
 /// The published strategy id of the dense model, and the ending of recovered rows (PublishedValue::strategy).
 inline constexpr std::string_view publishedDense = "dense";
 inline constexpr std::string_view publishedRecovered = "+recovered";
-
-/// The command that runs a step of a paper's recipe, for notes and hints.
-/// @param needsData whether the step reads files of --data
-std::string recipeCommand(const Session& session, std::string_view paper, std::string_view step,
-                          bool needsData = false);
-
-/// An Error that says what a session lacks, with the command that measures it: "holds no curves with gate_norm".
-Error lacking(const Session& session, std::string_view what, std::string_view paper, std::string_view step);
-
-/// A cell with a number; a gap if it is NaN.
-TableCell numberCell(double value, double error = 0);
-TableCell textCell(std::string text);
 
 } // namespace secateur

@@ -69,14 +69,6 @@ const std::vector<PublishedModel>& publishedModels() {
     return models;
 }
 
-std::string plainModelName(std::string_view name) {
-    std::string plain;
-    for (const char c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)))
-            plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return plain;
-}
-
 /// Whether a checkpoint is another training of a model, by its name.
 bool isTunedFurther(std::string_view plain, std::string_view checkpointName) {
     constexpr std::array others{"chat", "instruct", "tuned", "lora", "code", "guard", "pruned", "distill"};
@@ -106,7 +98,7 @@ bool hasStructure(const PublishedModel& model, const ModelSpec& spec) {
 
 /// The model that was opened, if it is one of the papers'; null if not.
 const PublishedModel* openedModel(const ModelCard& card) {
-    const std::string name = plainModelName(card.name);
+    const std::string name = plainName(card.name);
     for (const PublishedModel& model : publishedModels())
         if (hasStructure(model, card.spec) && hasName(model, name))
             return &model;
@@ -115,10 +107,10 @@ const PublishedModel* openedModel(const ModelCard& card) {
 
 /// The model with this name, as lists or as a paper writes it; null if there is none.
 const PublishedModel* namedModel(std::string_view name) {
-    const std::string plain = plainModelName(name);
+    const std::string plain = plainName(name);
     for (const PublishedModel& model : publishedModels())
-        if (plainModelName(model.name) == plain ||
-            std::ranges::any_of(model.paperNames, [&](std::string_view one) { return plainModelName(one) == plain; }))
+        if (plainName(model.name) == plain ||
+            std::ranges::any_of(model.paperNames, [&](std::string_view one) { return plainName(one) == plain; }))
             return &model;
     return nullptr;
 }
@@ -132,6 +124,14 @@ std::vector<PublishedValue> valuesOf(std::string_view item, const PublishedModel
 }
 
 } // namespace
+
+std::string plainName(std::string_view name) {
+    std::string plain;
+    for (const char c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)))
+            plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return plain;
+}
 
 std::span<const PublishedValue> publishedValues() {
     static const std::vector<PublishedValue> values = [] {

@@ -24,6 +24,10 @@ struct PublishedValue {
     std::string_view ourBudget; ///< the budget as our strategies write it; "0" for the dense model
 };
 
+/// The lower-case letters and digits of a name, by which names of models and tasks are compared: "ARC-Easy" as
+/// "arceasy".
+std::string plainName(std::string_view name);
+
 /// All published values, in the order of the file.
 std::span<const PublishedValue> publishedValues();
 
@@ -41,7 +45,7 @@ void checkPublished(const FigureOptions& options);
 /// The option `published` of the tables that have published values.
 inline constexpr OptionInfo publishedOption{
     "published", "text", "auto",
-    "published numbers beside ours: auto (if the model is the paper's), none, or "
-    "the paper's name of a model"};
+    "published numbers to compare with: auto (those of the model if it is one of the paper's), none, or the paper's "
+    "name of a model"};
 
 } // namespace secateur

@@ -5,6 +5,7 @@
 #include "analysis/session/session.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -79,25 +80,12 @@ struct SweepChoice {
     int warmup = -1;                   ///< --warmup; -1 = the default
     int runs = 0;                      ///< --runs; 0 = the default
     std::string_view protect = {};     ///< --protect; empty = that of the preset
-    std::string_view compensate = {};  ///< --compensate; empty = own
     std::string recover = {};          ///< --recover: recipe of a recovery training; empty = none
     std::string_view recoverData = {}; ///< usual name of its data; missing = the built-in text
-    int recoverSteps = 0;              ///< --recover-steps; 0 = as the recipe's epochs say
     int recoverEpochs = 0;             ///< --recover-epochs; 0 = those of the recipe
-    /// The tokens of the training of one point, for the cost.
-    double recoverTokens = 0;
+    double recoverTokens = 0;          ///< tokens of the training of one point, for the cost
 };
 RecipeStep sweepStep(const RecipeChoice& choice, const Session& session, const SweepChoice& step);
-
-/// An evaluation step of the dense model: `evaluate`.
-struct EvaluateChoice {
-    std::string_view id;
-    std::string_view summary;
-    StepScore score = {};
-    std::vector<StepTask> tasks = {};
-    int limit = 0;
-};
-RecipeStep evaluateStep(const RecipeChoice& choice, const Session& session, const EvaluateChoice& step);
 
 /// A step that times the dense model, or a mask: `evaluate --latency`.
 struct LatencyChoice {
@@ -109,19 +97,20 @@ struct LatencyChoice {
 };
 RecipeStep latencyStep(const RecipeChoice& choice, const Session& session, const LatencyChoice& step);
 
-// --- parts of these, for steps of other kinds ------------------------------------------------------------------------
+/// The lengths that fit the model's context. The whole context if none does; all if the context is not known.
+std::vector<int> lengthsWithin(std::span<const int> lengths, const ModelSpec& spec);
+
+// --- for steps that differ from these --------------------------------------------------------------------------------
 
 /// The path of a file by its usual name; empty if there is none.
 std::string fileOf(const RecipeChoice& choice, std::string_view name);
-/// Appends an option and its value.
-void addTo(CommandLine& command, std::string_view option, std::string value);
-/// Adds names to RecipeStep::missingFiles, without repetitions.
-void addMissing(RecipeStep& step, std::string_view name);
+/// Adds an option with its value in front of --out.
+void addBeforeOut(RecipeStep& step, std::string_view option, std::string value);
+/// "gate_norm,flap": result ids of strategies as --strategy takes them.
+std::string strategyList(std::initializer_list<std::string_view> strategies);
 
-/// Whether the session holds a complete result of a metric that was measured on this text, and on as much of it as the
-/// step reads. A shorter text counts if it was read to its end, as far as RecipeChoice::bytes tells.
-bool holdsResult(const Session& session, const RecipeChoice& choice, const MetricRequest& request,
-                 const StepText& text);
+/// The strategies and budgets of a sweep step.
+std::vector<SweepSeries> seriesOfStep(const RecipeChoice& choice, const Session& session, const SweepChoice& step);
 
 /// What points of curves must have for a step to be done.
 struct NeededPoints {

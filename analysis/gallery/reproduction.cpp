@@ -1,6 +1,8 @@
 #include "analysis/gallery/reproduction.h"
 
 #include "analysis/base/replaceable.h"
+#include "analysis/base/text.h"
+#include "analysis/figures/table_text.h"
 
 #include <fmt/core.h>
 
@@ -12,28 +14,6 @@ namespace secateur {
 
 namespace {
 
-std::string escapedHtml(std::string_view text) {
-    std::string escaped;
-    for (const char c : text)
-        switch (c) {
-        case '&':
-            escaped += "&amp;";
-            break;
-        case '<':
-            escaped += "&lt;";
-            break;
-        case '>':
-            escaped += "&gt;";
-            break;
-        case '"':
-            escaped += "&quot;";
-            break;
-        default:
-            escaped += c;
-        }
-    return escaped;
-}
-
 constexpr std::string_view pageStyle =
     "body{font:16px/1.5 sans-serif;max-width:56em;margin:2em auto;padding:0 1em;color:#222;background:#fff}"
     "h2{margin-top:2.5em;border-top:1px solid #ccc;padding-top:.5em}img{max-width:100%;height:auto}"
@@ -44,22 +24,22 @@ constexpr std::string_view pageStyle =
 std::string picture(const ReproducedItem& item) {
     const auto found = std::ranges::find_if(item.files, [](const std::string& file) { return file.ends_with(".png"); });
     return found == item.files.end() ? std::string()
-                                     : fmt::format("<p><img src=\"{0}\" alt=\"{1}\"></p>\n", escapedHtml(*found),
-                                                   escapedHtml(item.figure->summary));
+                                     : fmt::format("<p><img src=\"{0}\" alt=\"{1}\"></p>\n", htmlText(*found),
+                                                   htmlText(item.figure->summary));
 }
 
 std::string itemSection(const ReproducedItem& item) {
-    std::string text = fmt::format("<h2 id=\"{}\">{}: {}</h2>\n", item.figure->id,
-                                   escapedHtml(item.figure->item->title), escapedHtml(item.figure->summary));
+    std::string text = fmt::format("<h2 id=\"{}\">{}: {}</h2>\n", item.figure->id, htmlText(item.figure->item->title),
+                                   htmlText(item.figure->summary));
     if (!item.error.empty())
-        return text + fmt::format("<p class=\"lacking\">Not drawn: {}</p>\n", escapedHtml(item.error));
+        return text + fmt::format("<p class=\"lacking\">Not drawn: {}</p>\n", htmlText(item.error));
     text += picture(item);
     if (!item.caption.empty())
-        text += fmt::format("<p>{}</p>\n", escapedHtml(item.caption));
+        text += fmt::format("<p>{}</p>\n", htmlText(item.caption));
     text += "<p>";
     for (const std::string& file : item.files)
-        text += fmt::format("<a href=\"{0}\">{0}</a> ", escapedHtml(file));
-    return text + fmt::format("</p>\n<p><code>{}</code></p>\n", escapedHtml(item.command));
+        text += fmt::format("<a href=\"{0}\">{0}</a> ", htmlText(file));
+    return text + fmt::format("</p>\n<p><code>{}</code></p>\n", htmlText(item.command));
 }
 
 std::string stepRow(const ReproducedStep& step) {
@@ -70,8 +50,8 @@ std::string stepRow(const ReproducedStep& step) {
         state += ": " + step.step.reason;
     CommandLine command = step.step.arguments;
     command.insert(command.begin(), "secateur-cli");
-    return fmt::format("<tr><td>{}</td><td>{}<br><code>{}</code></td><td>{}</td></tr>\n", escapedHtml(step.step.id),
-                       escapedHtml(step.step.summary), escapedHtml(shellText(command)), escapedHtml(state));
+    return fmt::format("<tr><td>{}</td><td>{}<br><code>{}</code></td><td>{}</td></tr>\n", htmlText(step.step.id),
+                       htmlText(step.step.summary), htmlText(shellText(command)), htmlText(state));
 }
 
 } // namespace
@@ -88,21 +68,17 @@ std::string indexPage(const Reproduction& run) {
     std::string page =
         fmt::format("<!DOCTYPE html>\n<!-- {}: an index -->\n<html lang=\"en\">\n<head><meta "
                     "charset=\"utf-8\"><title>{}</title>\n<style>{}</style></head>\n<body>\n<h1>{}</h1>\n",
-                    tableMark, escapedHtml(title), pageStyle, escapedHtml(title));
-    page += fmt::format("<p>{}. Size of the recipe: {}. Session: <code>{}</code></p>\n", escapedHtml(run.paper->source),
-                        run.size, escapedHtml(run.session));
+                    tableMark, htmlText(title), pageStyle, htmlText(title));
+    page += fmt::format("<p>{}. Size of the recipe: {}. Session: <code>{}</code></p>\n", htmlText(run.paper->source),
+                        run.size, htmlText(run.session));
     for (const ReproducedItem& item : run.items)
         page += itemSection(item);
     page += "<h2>Steps</h2>\n<table>\n<tr><th>Step</th><th>Command</th><th>State</th></tr>\n";
     for (const ReproducedStep& step : run.steps)
         page += stepRow(step);
     page += "</table>\n";
-    if (!run.missingFiles.empty()) {
-        page += "<p>Files that were not found: ";
-        for (std::size_t i = 0; i < run.missingFiles.size(); ++i)
-            page += (i > 0 ? ", " : "") + escapedHtml(run.missingFiles[i]);
-        page += ".</p>\n";
-    }
+    if (!run.missingFiles.empty())
+        page += fmt::format("<p>Files that were not found: {}.</p>\n", htmlText(join(run.missingFiles, ", ")));
     return page + "</body>\n</html>\n";
 }
 

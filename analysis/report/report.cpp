@@ -22,7 +22,7 @@ namespace {
 constexpr std::array partRows{
     ReportPartInfo{ReportPart::model, "model", "Model", "the model card: architecture, sizes, file and fingerprint"},
     ReportPartInfo{ReportPart::measurements, "measurements", "Measurements",
-                   "what was measured, on which texts and how, with warnings"},
+                   "results with their texts, types and devices, and warnings"},
     ReportPartInfo{ReportPart::figures, "figures", "Figures", "figures with captions"},
     ReportPartInfo{ReportPart::tables, "tables", "Tables", "the tables of papers, drawn from the session"},
     ReportPartInfo{ReportPart::masks, "masks", "Masks", "masks with their cuts, savings and maps"},
@@ -196,12 +196,15 @@ std::vector<std::string> usualFigures(const Session& session) {
     return requests;
 }
 
+std::string usualTitle(const Session& session) {
+    return fmt::format("Importance and pruning of {}", shownLine(session.model.name));
+}
+
 Report reportOf(const Session& session, const ReportChoice& choice) {
     const bool draws = isWanted(choice, ReportPart::figures) || isWanted(choice, ReportPart::tables);
     const std::vector<DrawnFigure> drawn = draws ? drawnFor(session, choice) : std::vector<DrawnFigure>();
     Report report;
-    report.title = choice.title.empty() ? fmt::format("Importance and pruning of {}", shownLine(session.model.name))
-                                        : shownLine(choice.title);
+    report.title = choice.title.empty() ? usualTitle(session) : shownLine(choice.title);
     report.subtitle = subtitleOf(session, choice);
     Numbering numbering;
     for (const ReportPartInfo& info : partRows) {

@@ -18,7 +18,7 @@ struct ReportPartInfo {
     ReportPart part;
     std::string_view id;      ///< "model"
     std::string_view title;   ///< title of the section: "Model"
-    std::string_view summary; ///< what the section says, as a noun phrase
+    std::string_view summary; ///< contents of the section, as a noun phrase
 };
 std::span<const ReportPartInfo> reportParts();
 /// Reads ids of parts, separated by commas. @throws UsageError that lists the known parts
@@ -26,7 +26,7 @@ std::vector<ReportPart> parseReportParts(std::string_view list);
 
 /// The user's choice of what is in a report.
 struct ReportChoice {
-    std::string title = {};                ///< empty = a title that names the model
+    std::string title = {};                ///< empty = usualTitle()
     std::vector<ReportPart> parts = {};    ///< empty = all parts
     std::vector<std::string> figures = {}; ///< requests "id[:key=value]..."; empty = usualFigures()
     std::string session = {};              ///< path of the session, for commands; empty = not known
@@ -71,6 +71,9 @@ struct Report {
 /// The figures and tables of a report for which none are named: what FigureInfo::inReport chooses, and all items of
 /// papers that the session can draw. @returns requests "id[:key=value]..."
 std::vector<std::string> usualFigures(const Session& session);
+
+/// The title of a report for which none is given. It names the model.
+std::string usualTitle(const Session& session);
 
 /// The report on a session. Parts about which the session holds nothing are left out.
 /// @throws UsageError for figures that are unknown or have wrong options; Error for figures that were named and that

@@ -1,4 +1,5 @@
 #include "analysis/base/shown_text.h"
+#include "analysis/base/text.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/report/report_sections.h"
 #include "analysis/report/sweep_commands.h"
@@ -94,11 +95,10 @@ void addMasks(ReportSection& section, const Session& session, const std::string&
         if (const auto fitting = compensateCommand(session.model.path, *provenance, out, out))
             commands.add(*fitting);
     }
-    const std::string left = others == 0
-                                 ? ""
-                                 : fmt::format("{} of the masks {} not made by a strategy alone; the session holds {}.",
-                                               others, others == 1 ? "was" : "were", others == 1 ? "it" : "them");
-    commands.appendTo(section, "Masks", left);
+    const std::string note =
+        others == 0 ? ""
+                    : fmt::format("Without a command, as no strategy alone made them: {}.", counted(others, "mask"));
+    commands.appendTo(section, "Masks", note);
 }
 
 void addEvaluating(ReportSection& section, const Session& session, const std::string& file) {

@@ -120,7 +120,7 @@ ReportFigure curvesTable(const ModelCard& model, const Curves& curves) {
     const Price dense = PriceList(model, {.positions = curves.conditions.positions}).price(PruningMask(model.spec));
     const std::vector<ReportColumn> columns = columnsOf(curves, dense);
     FigureTable table;
-    table.columns = {{"Strategy", 0, "", true}, {"Budget", 0, "", true}, {"n", 0}};
+    table.columns = {textColumn("Strategy"), textColumn("Budget"), {"n", 0}};
     for (const ReportColumn& column : columns)
         table.columns.push_back(column.column);
     const CurvePoint* densePoint = &curves.dense;

@@ -76,14 +76,14 @@ ReportFigure masksTable(const std::vector<PricedMask>& masks) {
     const bool hasCache =
         std::ranges::any_of(masks, [](const PricedMask& mask) { return mask.price.kvBytesPerToken.all > 0; });
     FigureTable table;
-    table.columns = {{"Mask", 0, "", true}, {"Strategy", 0, "", true}, {"Budget", 0, "", true}};
+    table.columns = {textColumn("Mask"), textColumn("Strategy"), textColumn("Budget")};
     for (const CutColumn& column : used)
         table.columns.push_back({.title = column.title, .decimals = 0, .group = "Units cut", .hasThousands = true});
     table.columns.push_back({.title = "Kept", .decimals = 0, .group = "Parameters", .hasThousands = true});
     table.columns.push_back({.title = "Cut (%)", .decimals = 2, .group = "Parameters"});
     if (hasCache)
         table.columns.push_back({.title = "KV cache cut (%)", .decimals = 2});
-    table.columns.push_back({"Digest", 0, "", true});
+    table.columns.push_back(textColumn("Digest"));
     for (const PricedMask& one : masks) {
         const Price& price = one.price;
         TableRow row{

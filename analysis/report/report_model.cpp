@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -91,13 +90,13 @@ std::string letterOfText(const std::vector<NamedText>& texts, const MetricResult
 
 ReportFigure textsTable(const std::vector<NamedText>& texts) {
     FigureTable table;
-    table.columns = {{"Text", 0, "", true},
-                     {"Source", 0, "", true},
+    table.columns = {textColumn("Text"),
+                     textColumn("Source"),
                      {.title = "Sequences", .decimals = 0, .hasThousands = true},
                      {.title = "Tokens", .decimals = 0, .hasThousands = true},
                      {.title = "Sequence length", .decimals = 0, .hasThousands = true},
-                     {"Split by", 0, "", true},
-                     {"BOS", 0, "", true}};
+                     textColumn("Split by"),
+                     textColumn("BOS")};
     for (const NamedText& text : texts) {
         const MeasuredData& data = text.data;
         const std::string part = data.isPart() ? fmt::format(", part {} of {}", data.part, data.parts) : "";
@@ -115,8 +114,8 @@ ReportFigure textsTable(const std::vector<NamedText>& texts) {
 
 ReportFigure resultsTable(const Session& session, const std::vector<NamedText>& texts) {
     FigureTable table;
-    table.columns = {{"Result", 0, "", true}, {"Quantity", 0, "", true}, {"Text", 0, "", true}, {"Mask", 0, "", true},
-                     {"Type", 0, "", true},   {"Device", 0, "", true},   {"Seconds", 2},        {"Key", 0, "", true}};
+    table.columns = {textColumn("Result"), textColumn("Quantity"), textColumn("Text"), textColumn("Mask"),
+                     textColumn("Type"),   textColumn("Device"),   {"Seconds", 2},     textColumn("Key")};
     for (const MetricResult& result : session.results) {
         const Measurement& measurement = result.measurement;
         const SessionMask* mask = session.mask(measurement.maskDigest);
@@ -142,7 +141,7 @@ ReportFigure resultsTable(const Session& session, const std::vector<NamedText>& 
 
 ReportSection modelSection(const Session& session) {
     FigureTable table;
-    table.columns = {{"Property", 0, "", true}, {"Value", 0, "", true}};
+    table.columns = {textColumn("Property"), textColumn("Value")};
     for (const auto& [what, value] : cardRows(session.model))
         table.rows.push_back({{reportWords(what), reportWords(value)}});
     ReportSection section;
@@ -166,51 +165,6 @@ ReportSection measurementsSection(const Session& session) {
         warnings.add(result.warnings);
     warnings.appendTo(section);
     return section;
-}
-
-TableCell reportWords(std::string_view text) {
-    return {.text = shownLine(text)};
-}
-
-TableCell reportNumber(double value, double error) {
-    return {.value = value, .error = error > 0 ? error : 0};
-}
-
-ReportFigure tableBlock(FigureTable table, std::string caption) {
-    ReportFigure block;
-    block.figure.kind = FigureKind::table;
-    block.figure.table = std::move(table);
-    block.caption = std::move(caption);
-    return block;
-}
-
-std::string shownMask(const EvaluatedMask& mask) {
-    return mask.name.empty() ? (mask.digest == "dense" ? "dense" : shortDigest(mask.digest)) : mask.name;
-}
-
-std::string shownRun(const Evaluation& run) {
-    return shownName({shownMask(run.mask), run.mask.digest}, run.adapter);
-}
-
-std::string shortDigest(const std::string& digest) {
-    constexpr std::size_t digits = 12;
-    return digest.substr(digest.find(':') + 1, digits);
-}
-
-std::string shownSource(const std::string& source) {
-    const std::string file = std::filesystem::path(source).filename().string();
-    return source == "built-in" ? "built-in text" : file.empty() ? source : file;
-}
-
-void ReportWarnings::add(const std::vector<std::string>& warnings) {
-    for (const std::string& warning : warnings)
-        if (std::ranges::find(m_warnings, warning) == m_warnings.end())
-            m_warnings.push_back(warning);
-}
-
-void ReportWarnings::appendTo(ReportSection& section) const {
-    for (const std::string& warning : m_warnings)
-        section.blocks.emplace_back(ReportText{"Warning: " + shownLine(warning)});
 }
 
 } // namespace secateur

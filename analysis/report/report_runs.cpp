@@ -63,8 +63,8 @@ ReportFigure textTable(const TextRuns& runs) {
     const PerplexityRules& rules = runs.text->perplexity.rules;
     const bool isPerWord = rules.protocol == TextProtocol::wordPpl;
     FigureTable table;
-    table.columns = {{"Mask", 0, "", true},
-                     {"Type", 0, "", true},
+    table.columns = {textColumn("Mask"),
+                     textColumn("Type"),
                      {.title = "Windows", .decimals = 0, .hasThousands = true},
                      {.title = "Tokens", .decimals = 0, .hasThousands = true},
                      {"Loss (nats)", natsDecimals},
@@ -74,9 +74,8 @@ ReportFigure textTable(const TextRuns& runs) {
         const TextEvaluation& text = *run->text;
         const Perplexity& own = text.perplexity;
         table.rows.push_back(
-            {{reportWords(shownRun(*run)), conditionsCell(*run),
-              reportNumber(static_cast<double>(own.windows.size())), reportNumber(static_cast<double>(own.tokens)),
-              reportNumber(own.lossNats, own.standardError),
+            {{reportWords(shownRun(*run)), conditionsCell(*run), reportNumber(static_cast<double>(own.windows.size())),
+              reportNumber(static_cast<double>(own.tokens)), reportNumber(own.lossNats, own.standardError),
               text.reference ? reportNumber(text.reference->difference.nats, text.reference->difference.standardError)
                              : TableCell(),
               reportNumber(own.perplexity())}});
@@ -129,7 +128,7 @@ ReportFigure taskTable(const TaskRuns& task) {
     constexpr int decimals = 4;
     const TaskEvaluation& first = *task.task;
     FigureTable table;
-    table.columns = {{"Mask", 0, "", true}, {"Type", 0, "", true}};
+    table.columns = {textColumn("Mask"), textColumn("Type")};
     for (const TaskMetric& metric : first.run.scores.metrics) {
         table.columns.push_back({.title = "value", .decimals = decimals, .group = metric.id});
         table.columns.push_back({.title = "difference", .decimals = decimals, .group = metric.id});
@@ -161,8 +160,8 @@ TableCell speedupCell(const std::optional<Speedup>& speedup) {
 
 void appendLatencies(ReportSection& section, const std::vector<Evaluation>& runs) {
     FigureTable table;
-    table.columns = {{"Mask", 0, "", true}, {"Type", 0, "", true}, {"Prompt", 0},   {"New tokens", 0},
-                     {"Runs", 0},           {"Median (s)", 2},     {"Tokens/s", 2}, {"Speed-up", 2}};
+    table.columns = {textColumn("Mask"), textColumn("Type"), {"Prompt", 0},   {"New tokens", 0},
+                     {"Runs", 0},        {"Median (s)", 2},  {"Tokens/s", 2}, {"Speed-up", 2}};
     for (const Evaluation& run : runs)
         if (const auto& latency = run.latency)
             table.rows.push_back(
@@ -178,8 +177,8 @@ void appendLatencies(ReportSection& section, const std::vector<Evaluation>& runs
 
 void appendPrefills(ReportSection& section, const std::vector<Evaluation>& runs) {
     FigureTable table;
-    table.columns = {{"Mask", 0, "", true},
-                     {"Type", 0, "", true},
+    table.columns = {textColumn("Mask"),
+                     textColumn("Type"),
                      {.title = "Tokens", .decimals = 0, .hasThousands = true},
                      {"Median (s)", 3},
                      {"Speed-up", 2},
@@ -199,9 +198,9 @@ void appendPrefills(ReportSection& section, const std::vector<Evaluation>& runs)
 
 void appendPooled(ReportSection& section, const std::vector<Evaluation>& runs) {
     FigureTable table;
-    table.columns = {{"Mask", 0, "", true},
-                     {"Type", 0, "", true},
-                     {"Text", 0, "", true},
+    table.columns = {textColumn("Mask"),
+                     textColumn("Type"),
+                     textColumn("Text"),
                      {"Sequences", 0},
                      {"Relative distance", natsDecimals},
                      {"1 − cosine", natsDecimals}};
@@ -219,11 +218,10 @@ void appendPooled(ReportSection& section, const std::vector<Evaluation>& runs) {
 
 void appendContinuations(ReportSection& section, const std::vector<Evaluation>& runs) {
     FigureTable table;
-    table.columns = {{"Prompt", 0, "", true}, {"Mask", 0, "", true}, {"Continuation", 0, "", true}};
+    table.columns = {textColumn("Prompt"), textColumn("Mask"), textColumn("Continuation")};
     for (const Evaluation& run : runs)
         for (const PromptContinuation& own : run.continuations)
-            table.rows.push_back(
-                {{reportWords(own.prompt.text), reportWords(shownRun(run)), reportWords(own.text)}});
+            table.rows.push_back({{reportWords(own.prompt.text), reportWords(shownRun(run)), reportWords(own.text)}});
     std::ranges::stable_sort(table.rows, {}, [](const TableRow& row) { return row.cells.front().text; });
     if (!table.rows.empty())
         section.blocks.emplace_back(tableBlock(std::move(table), "Continuations of prompts."));

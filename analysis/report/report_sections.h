@@ -21,8 +21,10 @@ ReportSection curvesSection(const Session& session);
 ReportSection commandsSection(const Session& session, const ReportChoice& choice,
                               const std::vector<std::string>& figures);
 
-// Parts that sections share.
+// Parts that sections share (report_parts.cpp).
 
+/// A column of text.
+TableColumn textColumn(std::string title);
 /// A cell of text from files.
 TableCell reportWords(std::string_view text);
 /// A cell with a number. @param error standard error; 0 or NaN = none

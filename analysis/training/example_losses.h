@@ -15,7 +15,7 @@ namespace secateur {
 /// The loss of a sequence.
 struct ExampleLoss {
     double nats = 0;          ///< sum over the targets
-    std::int64_t targets = 0; ///< of classifiers 1
+    std::int64_t targets = 0; ///< number of targets; of classifiers 1
     bool isRight = false;     ///< classifiers: whether the likeliest class is the label
 };
 
@@ -30,9 +30,9 @@ std::vector<ExampleLoss> exampleLosses(const Model& model, const Plan& plan, std
 std::vector<ExampleLoss> classifierLosses(const Runner& runner, const Plan& plan, const at::Tensor& x,
                                           const Batch& batch, std::span<const int> labels);
 
-/// The mean loss over all targets.
+/// The mean loss over all targets, in nats; NaN without a target.
 double meanNats(std::span<const ExampleLoss> losses);
-/// The share of texts whose likeliest class is the label.
+/// The share of texts whose likeliest class is the label, 0 to 1; NaN without a text.
 double accuracyOf(std::span<const ExampleLoss> losses);
 
 } // namespace secateur

@@ -13,7 +13,7 @@ struct RecoveryRequest {
     TrainingSettings settings;
     std::string data; ///< path of the training data; empty = the built-in text
     MaskRecord mask;
-    std::string folder;      ///< contains a checkpoint of each run
+    std::string folder;      ///< of the checkpoints, one file for each run
     bool startsAnew = false; ///< whether the checkpoint of an equal run is replaced
 };
 

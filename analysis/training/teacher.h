@@ -15,7 +15,7 @@
 
 namespace secateur {
 
-/// Keeps what a teacher says of the sequences of a training set.
+/// Keeps the values of a teacher at the targets of the sequences of a training set.
 class TeacherStore {
 public:
     virtual ~TeacherStore() = default;
@@ -28,7 +28,7 @@ public:
 std::unique_ptr<TeacherStore> teacherInMemory();
 
 /// The dense model as the teacher of its pruned form: the most probable tokens at the targets of sequences. Each
-/// sequence is run once and alone, so that its values do not depend on the sequences beside it.
+/// sequence is run once and alone, so that its values do not depend on other sequences.
 class Teacher {
 public:
     /// The arguments must outlive this object. @throws Error if the model is an encoder

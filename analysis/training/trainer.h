@@ -31,7 +31,7 @@ struct TrainedTensor {
     bool operator==(const TrainedTensor&) const = default;
 };
 
-/// All that a step of training depends on beside the model, the mask, the settings and the training set.
+/// All that a step of training depends on, besides the model, the mask, the settings and the training set.
 struct TrainingState {
     std::int64_t step = 0; ///< number of steps done
     std::vector<TrainedTensor> tensors;
@@ -68,7 +68,7 @@ public:
     std::int64_t steps() const; ///< number of all steps; 0 while it is not known (TrainingSettings::minutes)
     /// Sets the number of all steps, on which the learning rate depends.
     void setSteps(std::int64_t steps);
-    std::int64_t trainedNumbers() const;
+    std::int64_t trainedNumbers() const; ///< number of trained parameters
 
     /// Does one step. @throws Error if the loss is not finite: the numbers are then those before the step; Cancelled
     StepResult train(const Progress& progress = {});

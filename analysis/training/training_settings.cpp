@@ -1,9 +1,7 @@
 #include "analysis/training/training_settings.h"
 
+#include "analysis/base/known_ids.h"
 #include "analysis/base/usage_error.h"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -61,12 +59,9 @@ std::span<const TrainingRecipe> trainingRecipes() {
 
 const TrainingRecipe& trainingRecipe(std::string_view id) {
     const auto* found = std::ranges::find(recipes, id, &TrainingRecipe::id);
-    if (found != recipes.end())
-        return *found;
-    std::vector<std::string_view> ids;
-    for (const TrainingRecipe& recipe : recipes)
-        ids.push_back(recipe.id);
-    throw UsageError(fmt::format("Unknown recipe '{}'. Known recipes: {}", id, fmt::join(ids, ", ")));
+    if (found == recipes.end())
+        refuseUnknown("recipe", id, idsOf(recipes));
+    return *found;
 }
 
 TrainingSettings defaultTrainingSettings() {
@@ -87,8 +82,7 @@ WeightName projectionOf(std::string_view shortName) {
         return down;
     const auto* found = std::ranges::find(projections, shortName, [](const auto& row) { return row.second; });
     if (found == projections.end())
-        throw UsageError(
-            fmt::format("Unknown projection '{}'. Known projections: q, k, v, o, gate, up, down, fc1, fc2", shortName));
+        refuseUnknown("projection", shortName, {"q", "k", "v", "o", "gate", "up", "down", "fc1", "fc2"});
     return found->first;
 }
 
@@ -99,7 +93,7 @@ std::string_view name(RateDecay decay) {
 RateDecay rateDecayOf(std::string_view name) {
     const auto* found = std::ranges::find(decays, name, [](const auto& row) { return row.second; });
     if (found == decays.end())
-        throw UsageError(fmt::format("Unknown decay '{}'. Known decays: linear, cosine, none", name));
+        refuseUnknown("decay of the learning rate", name, {"linear", "cosine", "none"});
     return found->first;
 }
 
@@ -128,14 +122,14 @@ void checkSettings(const TrainingSettings& settings) {
     };
     const AdapterSettings& adapter = settings.adapter;
     check(!settings.targets.empty() || settings.trainsNorms || settings.trainsHead || settings.trainsCompensation,
-          "Nothing is trained");
+          "There is nothing to train: name projections, norms, the head or the compensation");
     check(adapter.rank >= 1 && adapter.rank <= 4096, "The rank must be between 1 and 4096");
     check(std::isfinite(adapter.alpha) && adapter.alpha > 0, "Alpha must be positive");
     check(adapter.dropout >= 0 && adapter.dropout < 1, "The dropout must be at least 0 and less than 1");
     check(std::isfinite(settings.learningRate) && settings.learningRate > 0, "The learning rate must be positive");
     check(std::isfinite(settings.weightDecay) && settings.weightDecay >= 0, "The weight decay must not be negative");
     check(std::isfinite(settings.clipNorm) && settings.clipNorm >= 0,
-          "The limit of the gradients must not be negative");
+          "The limit of the norm of the gradients must not be negative");
     check(settings.teacherWeight >= 0 && settings.teacherWeight <= 1,
           "The weight of the teacher must be between 0 and 1");
     check(settings.teacherTop >= 1 && settings.teacherTop <= 4096,

@@ -4,6 +4,7 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/measure_text.h"
 #include "backends/base/atomic_file.h"
+#include "backends/base/folders.h"
 #include "backends/engine/memory_check.h"
 #include "backends/json/result_json.h"
 #include "backends/session/mask_json.h"
@@ -70,11 +71,8 @@ std::string csvPath(const std::string& folder, const MetricRequest& request) {
 
 /// Creates the folder for results, and checks that their files can be written there. Called before measuring, so that
 /// no long work is lost.
-void makeFolder(const std::string& folder, const std::vector<MetricRequest>& requests, bool force) {
-    std::error_code failure;
-    std::filesystem::create_directories(folder, failure);
-    if (failure)
-        throw Error("the folder cannot be made: " + failure.message(), folder);
+void prepareFolder(const std::string& folder, const std::vector<MetricRequest>& requests, bool force) {
+    makeFolder(folder);
     for (const MetricRequest& request : requests)
         checkCanWrite(csvPath(folder, request), FileKind::csv, force);
 }
@@ -168,7 +166,7 @@ Measured measureRequests(const MeasureArguments& arguments, const Console& conso
     if (!arguments.out.empty())
         checkCanAdd(all.session.model, arguments.out);
     if (!arguments.csv.empty())
-        makeFolder(arguments.csv, requests, arguments.force);
+        prepareFolder(arguments.csv, requests, arguments.force);
     all.session.results = measureAll(ready, arguments.text, requests, console, progress);
     if (ready.mask) {
         all.mask = {std::filesystem::path(arguments.run.mask).filename().string(), maskDigest(ready.mask->mask)};

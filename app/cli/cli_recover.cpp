@@ -1,8 +1,10 @@
+#include "analysis/base/known_ids.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/training/training_run.h"
 #include "app/cli/cli_common.h"
 #include "backends/base/atomic_file.h"
+#include "backends/base/folders.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/training/peft_files.h"
 #include "backends/training/recovery_folder.h"
@@ -12,6 +14,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -70,10 +73,9 @@ void replace(Value& value, const std::optional<Value>& own) {
         value = *own;
 }
 
-/// What is trained: "lora" (low-rank updates), "norms", "head" and "compensation".
+/// Sets the weights to train by their names; without names those of the recipe. @throws UsageError
 void setTrained(TrainingSettings& settings, const std::vector<std::string>& names) {
-    bool hasUpdates = false;
-    for (const std::string& name : names) {
+    for (const std::string& name : names)
         if (name == "norms")
             settings.trainsNorms = true;
         else if (name == "head")
@@ -81,11 +83,8 @@ void setTrained(TrainingSettings& settings, const std::vector<std::string>& name
         else if (name == "compensation")
             settings.trainsCompensation = true;
         else if (name != "lora")
-            throw UsageError(fmt::format("Unknown weights '{}'. Known weights: lora, norms, head, compensation", name),
-                             "--train");
-        hasUpdates = hasUpdates || name == "lora";
-    }
-    if (!names.empty() && !hasUpdates)
+            refuseUnknown("kind of weights", name, {"lora", "norms", "head", "compensation"});
+    if (!names.empty() && std::ranges::find(names, "lora") == names.end())
         settings.targets.clear();
 }
 
@@ -96,13 +95,13 @@ void setTeacher(TrainingSettings& settings, const SettingOptions& own) {
     if (!own.teacher)
         return;
     if (*own.teacher != "dense")
-        throw UsageError(fmt::format("Unknown teacher '{}'. Known teachers: dense", *own.teacher), "--teacher");
+        refuseUnknown("teacher", *own.teacher, {"dense"});
     settings.teacherWeight = own.teacherWeight.value_or(0.5);
     replace(settings.teacherTop, own.teacherTop);
 }
 
 /// Prints the expected duration of the rest of a run, by the time of its second step. The first also converts weights.
-void sayForecast(const TrainingRun& run, const Console& console) {
+void announceDuration(const TrainingRun& run, const Console& console) {
     if (run.records.size() != 2 || run.steps == 0)
         return;
     const double seconds = static_cast<double>(run.steps - 2) * run.records.back().seconds;
@@ -177,7 +176,7 @@ RunMask maskOfRun(const RecoverArguments& arguments, const Model& model, std::ve
     return {std::move(record), false};
 }
 
-/// What a run leaves in its folder.
+/// The results of a run in its folder.
 TrainingOutputs outputsOf(const RecoverArguments& arguments, const TrainingSettings& settings) {
     const bool hasAdapter = !settings.targets.empty() || settings.trainsNorms || settings.trainsHead;
     return {hasAdapter ? arguments.out : "",
@@ -190,17 +189,11 @@ std::string pairedText(const PairedNats& difference) {
                : fmt::format("{:+.4f} ± {:.4f}", difference.nats, difference.standardError);
 }
 
-void printRow(const char* title, std::span<const ExampleLoss> losses, std::span<const ExampleLoss> dense,
-              bool isClassifier) {
+std::string scoreText(const char* title, std::span<const ExampleLoss> losses, bool isClassifier) {
     const double nats = meanNats(losses);
-    std::string line = fmt::format("{:<10} loss {:.4f}", title, nats);
-    if (isClassifier)
-        line += fmt::format(", accuracy {:.2f} %", 100 * accuracyOf(losses));
-    else
-        line += fmt::format(", perplexity {:.2f}", std::exp(nats));
-    if (losses.data() != dense.data())
-        line += fmt::format(", {} nats over dense", pairedText(pairedNats(losses, dense)));
-    print("{}\n", line);
+    return fmt::format("{:<10} loss {:.4f}, ", title, nats) +
+           (isClassifier ? fmt::format("accuracy {:.2f} %", 100 * accuracyOf(losses))
+                         : fmt::format("perplexity {:.2f}", std::exp(nats)));
 }
 
 void printRun(const TrainingRun& run, const TrainingSplit& data, bool isClassifier, const TrainingOutputs& outputs) {
@@ -208,9 +201,10 @@ void printRun(const TrainingRun& run, const TrainingSplit& data, bool isClassifi
           static_cast<double>(run.tokens()) / std::max(1e-9, run.seconds()));
     if (!run.scores.empty()) {
         print("held-out sequences: {}\n", data.heldOut.examples.size());
-        printRow("dense", run.dense, run.dense, isClassifier);
-        printRow("pruned", run.pruned, run.dense, isClassifier);
-        printRow("recovered", run.recovered, run.dense, isClassifier);
+        print("{}\n", scoreText("dense", run.dense, isClassifier));
+        for (const auto& [title, losses] : {std::pair("pruned", &run.pruned), std::pair("recovered", &run.recovered)})
+            print("{}, difference to dense {} nats\n", scoreText(title, *losses, isClassifier),
+                  pairedText(pairedNats(*losses, run.dense)));
         print("best step: {}\n", run.best.step);
     }
     if (!outputs.adapter.empty())
@@ -229,6 +223,12 @@ void checkRun(const RunOptions& run) {
         throw UsageError("Training is in float32 only", "--dtype");
 }
 
+/// Whether an encoder has no classifier with the classes of the data.
+bool needsClassifier(const Model& model, const TrainingSet& set) {
+    return model.spec().family == Family::encoder &&
+           !(model.has(-1, WeightName::classifier) && std::cmp_equal(model.spec().classes, set.classes.size()));
+}
+
 void recoverVerb(RecoverArguments& arguments, const Console& console) {
     checkRun(arguments.run);
     const TrainingSettings settings = settingsOf(arguments);
@@ -238,28 +238,23 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     auto model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings);
     const RunMask mask = maskOfRun(arguments, *model, warnings);
     const TrainingSet set = readTrainingSet(*model, arguments.data, progress.part(0, 0));
-    const bool isEncoder = model->spec().family == Family::encoder;
-    const bool hasClasses =
-        model->has(-1, WeightName::classifier) && std::cmp_equal(model->spec().classes, set.classes.size());
-    if (settings.trainsHead && isEncoder && !hasClasses) {
+    if (settings.trainsHead && needsClassifier(*model, set)) {
         warnings.emplace_back("the classifier is new: the losses of the dense and the pruned model are those of "
                               "a classifier of zeros");
-        model = withAdapter(
-            model, std::make_shared<const Adapter>(newClassifier(model->spec(), static_cast<int>(set.classes.size()))),
-            {.device = console.device, .memoryBudget = arguments.run.memoryBudget});
+        auto classifier =
+            std::make_shared<const Adapter>(newClassifier(model->spec(), static_cast<int>(set.classes.size())));
+        model = withAdapter(model, std::move(classifier),
+                            {.device = console.device, .memoryBudget = arguments.run.memoryBudget});
     }
-    HeldOutRules heldOut;
-    heldOut.share = arguments.heldOut;
-    heldOut.least = arguments.heldOut > 0 ? 1 : 0;
-    const TrainingSplit data = splitOff(set, heldOut);
+    const TrainingSplit data = splitOff(set, {.share = arguments.heldOut});
     warnings.insert(warnings.end(), set.warnings.begin(), set.warnings.end());
     makeFolder(arguments.out);
-    const std::string others = fmt::format("{} {} {}", arguments.heldOut, arguments.scoreEvery, arguments.patience);
-    TrainingRun run = runIn(arguments, trainingKey(*model, mask.record.mask, set, settings, others), settings);
+    const std::string scoring = scoringText(arguments.heldOut, arguments.scoreEvery, arguments.patience);
+    TrainingRun run = runIn(arguments, trainingKey(*model, mask.record.mask, set, settings, scoring), settings);
     TeacherFiles teacher(inFolder(arguments.out, "teacher"), run.key);
     const MaskRecord* const kept = mask.isGiven || settings.trainsCompensation ? &mask.record : nullptr;
     TrainingCallbacks callbacks;
-    callbacks.stepped = [&](const TrainingRun& now) { sayForecast(now, console); };
+    callbacks.stepped = [&](const TrainingRun& now) { announceDuration(now, console); };
     callbacks.save = [&](const TrainingRun& now) {
         teacher.save();
         writeRunFolder(arguments.out, now, *model, kept, set.source);
@@ -281,8 +276,8 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
 
 void addSettingOptions(CLI::App& verb, SettingOptions& options) {
     verb.add_option("--rank", options.rank, "Rank of the updates [recipe]");
-    verb.add_option("--alpha", options.alpha, "Scale of the updates times their rank [recipe]");
-    verb.add_option("--dropout", options.dropout, "Dropout probability of the updates' inputs [recipe]");
+    verb.add_option("--alpha", options.alpha, "Alpha of the updates, which are scaled by alpha / rank [recipe]");
+    verb.add_option("--dropout", options.dropout, "Probability of dropout at the inputs of the updates [recipe]");
     verb.add_option("--targets", options.targets, "Projections with updates: q, k, v, o, gate, up, down [recipe]")
         ->delimiter(',');
     verb.add_option("--train", options.trained,
@@ -299,11 +294,11 @@ void addSettingOptions(CLI::App& verb, SettingOptions& options) {
     verb.add_option("--length", options.length, "Maximum tokens of a sequence [recipe]");
     verb.add_option("--epochs", options.epochs, "Passes over the data [recipe]");
     verb.add_option("--steps", options.steps, "Number of steps [from the epochs]");
-    verb.add_option("--minutes", options.minutes, "Minutes of training, from which the number of steps is computed");
-    verb.add_option("--teacher", options.teacher, "dense: also learn the probabilities of the dense model [none]");
+    verb.add_option("--minutes", options.minutes, "Duration in minutes, from which the number of steps is computed");
+    verb.add_option("--teacher", options.teacher, "Teacher whose probabilities are learned too: dense [none]");
     verb.add_option("--teacher-weight", options.teacherWeight,
                     "Share of the divergence from the teacher in the loss [0.5]");
-    verb.add_option("--teacher-top", options.teacherTop, "Most probable tokens of the teacher that are learned [64]");
+    verb.add_option("--teacher-top", options.teacherTop, "Number of the teacher's most probable tokens to learn [64]");
     verb.add_option("--seed", options.seed, "Seed of initial values, data order and dropout")->capture_default_str();
 }
 
@@ -314,12 +309,14 @@ void addDataOptions(CLI::App& verb, RecoverArguments& arguments) {
     verb.add_option("--template", data.templateName,
                     "Template of instructions or chats: alpaca, chatml, ... [automatic]");
     verb.add_option("--field", data.field, "Field of a row that contains its text [automatic]");
-    verb.add_option("--limit", data.mostExamples, "Number of sequences to use [all]");
+    verb.add_option("--limit", data.mostExamples, "Maximum number of sequences [all]");
     verb.add_flag("--skip-broken", data.skipsBrokenRows, "Leave out invalid rows instead of stopping");
     verb.add_option("--held-out", arguments.heldOut, "Share of the sequences held out for scoring, 0 for none")
         ->capture_default_str();
-    verb.add_option("--score-every", arguments.scoreEvery, "Steps between scores of the held-out sequences [a tenth]");
-    verb.add_option("--patience", arguments.patience, "Scores without improvement after which training ends [never]");
+    verb.add_option("--score-every", arguments.scoreEvery,
+                    "Steps between scores of the held-out sequences [a tenth of the steps]");
+    verb.add_option("--patience", arguments.patience,
+                    "Number of scores without improvement after which training ends [never]");
 }
 
 } // namespace
@@ -334,7 +331,7 @@ void addRecover(CLI::App& program, Console& console) {
         ->required()
         ->option_text("DIR");
     verb->add_option("--recipe", arguments->recipe,
-                     "amp, gate_norm or quick (see: list recipes) [amp, with one sequence a step]");
+                     "Id of a recipe (see: list recipes) [amp, with one sequence a step]");
     verb->add_option("--save-every", arguments->saveSeconds, "Seconds after which the run is stored")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();

@@ -7,6 +7,7 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/verbs.h"
 #include "backends/base/atomic_file.h"
+#include "backends/base/folders.h"
 #include "backends/json/reproduction_json.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/recipe_files.h"
@@ -120,11 +121,11 @@ void printPlan(const Reproduction& run) {
     Rows<5> rows;
     double seconds = 0;
     for (const ReproducedStep& step : run.steps) {
-        const bool isLeft = step.state == StepState::planned;
-        seconds += isLeft ? step.expectedSeconds : 0;
+        const bool isToDo = step.state == StepState::planned;
+        seconds += isToDo ? step.expectedSeconds : 0;
         rows.push_back({step.step.id, step.step.summary, shortCount(step.step.tokens) + " tokens",
                         "about " + durationText(step.expectedSeconds),
-                        step.state == StepState::planned ? "to do" : std::string(name(step.state))});
+                        isToDo ? "to do" : std::string(name(step.state))});
     }
     print(Table({{"step"}, {"what"}, {"cost", Align::right}, {"", Align::right}, {}}, rows));
     print("about {} in all\n", durationText(seconds));
@@ -230,10 +231,7 @@ ReproducedItem drawn(const ReproduceArguments& arguments, const FigureInfo& figu
 
 void drawItems(Reproduction& run, const ReproduceArguments& arguments, const ModelCard& model, const Console& console) {
     run.folder = figureFolder(arguments);
-    std::error_code failure;
-    fs::create_directories(run.folder, failure);
-    if (failure)
-        throw Error("the folder cannot be made: " + failure.message(), run.folder);
+    makeFolder(run.folder);
     const Session session = sessionOf(arguments.session, model);
     Console quiet = console;
     quiet.progressMode = "none";
@@ -289,7 +287,7 @@ void reproduceVerb(ReproduceArguments& arguments, Console& console) {
 void addReproduce(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<ReproduceArguments>();
     CLI::App* verb = program.add_subcommand(
-        "reproduce", "Measure what the figures and tables of a paper show, for any model, and draw them");
+        "reproduce", "Run a paper's recipe on any model, and draw the paper's figures and tables");
     verb->add_option("PAPER", arguments->paper, "Id of a paper (see: list papers)")->required();
     verb->add_option("MODEL", arguments->model, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();

@@ -8,6 +8,7 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_text.h"
 #include "backends/base/atomic_file.h"
+#include "backends/base/folders.h"
 #include "backends/json/curves_json.h"
 #include "backends/session/mask_json.h"
 
@@ -17,20 +18,12 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace secateur::cli {
 
 namespace {
-
-void makeDirectory(const std::string& folder) {
-    std::error_code failure;
-    std::filesystem::create_directories(folder, failure);
-    if (failure)
-        throw Error("the folder cannot be made: " + failure.message(), folder);
-}
 
 std::string tablePath(const SweepFiles& files) {
     return (std::filesystem::path(files.csv) / "curves.csv").string();
@@ -88,7 +81,7 @@ void addUsed(Table& table, Column column, const std::vector<ShownPoint>& points,
 }
 
 void addMeasured(Table& table, const Curves& curves, const std::vector<ShownPoint>& points) {
-    const auto number = [&](const char* title, double CurvePoint::*value, int digits) {
+    const auto number = [&](const char* title, double CurvePoint::* value, int digits) {
         addUsed(table, {title, Align::point}, points,
                 [&](const ShownPoint& shown) { return shownNumber(shown.point.*value, digits); });
     };
@@ -114,7 +107,7 @@ void addMeasured(Table& table, const Curves& curves, const std::vector<ShownPoin
 void checkFiles(const SweepFiles& files) {
     for (const std::string& folder : {files.csv, files.masks})
         if (!folder.empty())
-            makeDirectory(folder);
+            makeFolder(folder);
     if (!files.csv.empty())
         checkCanWrite(tablePath(files), FileKind::csv, files.force);
 }
@@ -140,7 +133,8 @@ void writeFiles(const SweepFiles& files, const Session& session, const Curves& c
 void printCurves(const Curves& curves) {
     printConditions(curves);
     std::vector<ShownPoint> points{{"dense", curves.dense}};
-    forEachPoint(curves, [&](const std::string& strategy, const CurvePoint& point) { points.push_back({strategy, point}); });
+    forEachPoint(curves,
+                 [&](const std::string& strategy, const CurvePoint& point) { points.push_back({strategy, point}); });
     Table table(points.size());
     table.add({"strategy"}, [&](std::size_t row) { return points[row].strategy; });
     table.add({"budget"}, [&](std::size_t row) { return row == 0 ? "" : shownBudget(points[row].point); });

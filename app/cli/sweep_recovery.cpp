@@ -1,5 +1,6 @@
 #include "app/cli/sweep_recovery.h"
 
+#include "backends/base/folders.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/training/peft_files.h"
 #include "backends/training/recovery_folder.h"
@@ -52,9 +53,9 @@ public:
     RecoveredModel train(const PruningMask& mask, const std::string& folder, const Progress& progress) const {
         TrainingRun wanted;
         wanted.settings = m_settings;
-        // The same key as that of `recover` without further options.
-        const std::string rules = fmt::format("{} {} {}", HeldOutRules().share, wanted.scoreEvery, wanted.patience);
-        wanted.key = trainingKey(*m_model, mask, m_data.training, m_settings, rules);
+        // The key of `recover` without further options, so that it can continue the run.
+        wanted.key = trainingKey(*m_model, mask, m_data.training, m_settings,
+                                 scoringText(HeldOutRules().share, wanted.scoreEvery, wanted.patience));
         TrainingRun run = runInFolder(folder, std::move(wanted), false, "Move the folder away, and give --retry");
         const MaskRecord record{mask, m_model->card().name, m_model->fingerprint(), {}, {}};
         TrainingCallbacks callbacks;

@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "backends/base/atomic_file.h"
+#include "backends/base/folders.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"

@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "backends/base/atomic_file.h"
+#include "backends/base/folders.h"
 #include "backends/base/mapped_file.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/formats/hf_weights.h"
@@ -54,13 +55,6 @@ std::shared_ptr<const Model> withClassifierOf(const std::shared_ptr<const Mapped
 }
 
 } // namespace
-
-void makeFolder(const std::string& folder) {
-    std::error_code failure;
-    fs::create_directories(folder, failure);
-    if (failure)
-        throw Error("the folder cannot be made: " + failure.message(), folder);
-}
 
 void writeAdapter(const std::string& folder, const Adapter& adapter, const Model& model, const MaskRecord* mask) {
     checkFits(adapter, model.spec());

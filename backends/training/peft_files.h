@@ -13,9 +13,6 @@ inline constexpr const char* adapterMaskName = "mask.json";
 // Adapters as folders of PEFT: adapter_config.json and adapter_model.safetensors ("Adapters" in
 // resources/manual/formats.md).
 
-/// Creates a folder, unless it exists. @throws Error
-void makeFolder(const std::string& folder);
-
 /// Writes an adapter, and its mask beside it as mask.json. Creates the folder if it does not exist. The configuration
 /// is written last, so that a folder with one is complete.
 /// @param mask the mask under which the adapter was trained; null = none

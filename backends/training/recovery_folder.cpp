@@ -4,6 +4,7 @@
 #include "analysis/compensation/fit_compensation.h"
 #include "analysis/training/trained_compensation.h"
 #include "backends/base/atomic_file.h"
+#include "backends/base/folders.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"
@@ -73,7 +74,7 @@ void writeRunFolder(const std::string& folder, const TrainingRun& run, const Mod
     };
     write(folder, run.result());
     write(inFolder(folder, "last"), run.state);
-    // Last: a run that is stopped before goes on from the older checkpoint, and writes all files again.
+    // Last: a run that is stopped before continues from the older checkpoint, and writes all files again.
     writeTrainingRun(inFolder(folder, checkpointName), run);
 }
 

@@ -32,7 +32,7 @@ struct RowTemplate {
     std::string_view name;
     std::string_view summary;
     std::string_view system;                    ///< system message of conversations without one; empty = none
-    std::initializer_list<const char*> special; ///< special tokens that it writes, beside BOS and EOS
+    std::initializer_list<const char*> special; ///< special tokens that it writes, besides BOS and EOS
     /// The parts of a conversation. @throws Error for an order of messages that the template does not have
     std::vector<TemplatePart> (*parts)(const RowTemplate&, std::vector<ChatMessage>, const Tokenizer&);
 };

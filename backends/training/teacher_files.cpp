@@ -4,6 +4,7 @@
 #include "analysis/base/replaceable.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/file_output.h"
+#include "backends/base/folders.h"
 #include "backends/formats/hf_weights.h"
 #include "backends/formats/safetensors_bytes.h"
 
@@ -101,7 +102,7 @@ void TeacherFiles::save() {
         const std::int64_t width = 2 * std::int64_t{values.count} + 1;
         tensors[name] = {{std::ssize(own) / width, width}, own};
     }
-    fs::create_directories(m_folder);
+    makeFolder(m_folder);
     std::string path;
     for (std::size_t number = m_files.size(); path.empty() || fs::exists(path); ++number)
         path = (fs::path(m_folder) / fmt::format("{:05}{}", number, teacherEnding)).string();

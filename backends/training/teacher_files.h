@@ -13,7 +13,7 @@
 
 namespace secateur {
 
-/// Keeps the values of a teacher in files of a folder, so that a run that goes on need not compute them again. Each
+/// Keeps the values of a teacher in files of a folder, so that a run that continues need not compute them again. Each
 /// save() writes a file with the values that are new; earlier files stay as they are and are mapped. A file is a
 /// safetensors file with one tensor [targets, 2 K + 1] for each sequence, named by its index: the K tokens, which are
 /// exact as float32, and K + 1 log probabilities.

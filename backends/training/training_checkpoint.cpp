@@ -241,6 +241,10 @@ std::string trainingKey(const Model& model, const PruningMask& mask, const Train
     return "sha256:" + sum.hexadecimal();
 }
 
+std::string scoringText(double share, std::int64_t scoreEvery, int patience) {
+    return fmt::format("{} {} {}", share, scoreEvery, patience);
+}
+
 std::string trainingCsv(const TrainingRun& run) {
     std::map<std::int64_t, const HeldOutScore*> scores;
     for (const HeldOutScore& score : run.scores)

@@ -2,13 +2,14 @@
 
 #include "analysis/training/training_run.h"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 
 namespace secateur {
 
-/// Writes a training run, so that it can go on: a safetensors file with the trained numbers and the moments of their
+/// Writes a training run, so that it can continue: a safetensors file with the trained numbers and the moments of their
 /// gradients, and the record of the run in its metadata. The file is replaced as a whole. @throws Error
 void writeTrainingRun(const std::string& path, const TrainingRun& run);
 
@@ -20,10 +21,14 @@ std::optional<TrainingRun> readTrainingRun(const std::string& path);
 std::string trainingKey(const Model& model, const PruningMask& mask, const TrainingSet& set,
                         const TrainingSettings& settings, const std::string& others = {});
 
+/// How a run scores the held-out sequences, for trainingKey(). @param share of the sequences that are held out
+/// @param scoreEvery, patience as in TrainingRun
+std::string scoringText(double share, std::int64_t scoreEvery, int patience);
+
 /// The record of a run as a table: one line for each step, with the scores of the held-out sequences.
 std::string trainingCsv(const TrainingRun& run);
 
-/// What a run leaves. A path is empty if there is none.
+/// The paths of a run's results; empty = none.
 struct TrainingOutputs {
     std::string adapter; ///< folder of the adapter
     std::string mask;    ///< file of the mask with the trained compensation

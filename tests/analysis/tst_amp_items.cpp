@@ -4,6 +4,7 @@
 #include "analysis/gallery/figure_table.h"
 #include "analysis/gallery/paper.h"
 #include "analysis/gallery/paper_rows.h"
+#include "tests/support/figure_checks.h"
 #include "tests/support/paper_session.h"
 #include "tests/support/suite.h"
 
@@ -12,9 +13,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 using namespace secateur;
+using test::isNear;
 using test::madeUp;
+using test::rowWith;
 
 namespace {
 
@@ -33,10 +37,7 @@ std::int64_t keptAt(int ratio) {
 Session ampSession() {
     Session session;
     session.model = test::paperModel("Llama-2-7b-hf", 32, 32);
-    Curves set = test::paperCurves(session.model, ampTaskFiles);
-    test::scoreMadeUp(set.dense, "dense", ampTaskFiles, ampMetrics);
-    set.latency = CurveLatency{12, 64};
-    set.dense.tokensPerSecond = 8;
+    Curves set = test::scoredCurves(session.model, ampTaskFiles, ampMetrics, CurveLatency{12, 64}, 8);
     for (const std::string strategy :
          {"amp", "amp:components=heads", "amp:components=mlp", "amp:order=random", "amp:order=reversed"}) {
         Curve curve{strategy, {}};
@@ -81,17 +82,6 @@ double averageOf(const std::string& strategy, int ratio) {
            3;
 }
 
-const TableRow& rowOf(const FigureTable& table, const std::string& ratio, const std::string& method) {
-    for (const TableRow& row : table.rows)
-        if (row.cells[0].text == ratio && row.cells[1].text == method)
-            return row;
-    qFatal("no row %s %s", ratio.c_str(), method.c_str());
-}
-
-bool isNear(double a, double b) {
-    return std::abs(a - b) <= 1e-12 * std::max(1.0, std::abs(b));
-}
-
 constexpr std::size_t firstTask = 2;
 constexpr std::size_t average = firstTask + 5;
 
@@ -126,9 +116,8 @@ private slots:
         QCOMPARE(table.rows.size(), std::size_t{10});
         for (const auto& [label, strategy] : {std::pair{"AMP", "amp"}, std::pair{"Random", "amp:order=random"},
                                               std::pair{"Reversed", "amp:order=reversed"}})
-            for (const auto& [ratio, text] :
-                 {std::pair{3, "9.01 %"}, std::pair{7, "21.02 %"}, std::pair{10, "30.03 %"}}) {
-                const TableRow& row = rowOf(table, text, label);
+            for (const auto& [ratio, text] : {std::pair{3, "9.01 %"}, std::pair{7, "21.02 %"}, std::pair{10, "30.03 %"}}) {
+                const TableRow& row = rowWith(table, {text, label});
                 QVERIFY(isNear(row.cells[firstTask].value, accuracy(strategy, ratio, "winogrande", "acc")));
                 QVERIFY(isNear(row.cells[firstTask + 2].value, accuracy(strategy, ratio, "arc_easy", "acc_norm")));
                 QVERIFY(isNear(row.cells[firstTask + 4].value, accuracy(strategy, ratio, "valid", "acc_norm")));
@@ -148,7 +137,7 @@ private slots:
         addRecovered(session, "amp", 0.02);
         addRecovered(session, "amp:epochs=1", 0.01);
         const FigureTable table = makeFigure(session, "amp_table1").table; // auto: the model is the paper's
-        const TableRow& row = rowOf(table, "30.03 %", "AMP + LoRA");
+        const TableRow& row = rowWith(table, {"30.03 %", "AMP + LoRA"});
         QVERIFY(isNear(row.cells[firstTask].value, accuracy("amp", 10, "winogrande", "acc") + 2));
         const auto at = std::ranges::find_if(table.rows, [](const TableRow& one) {
             return one.cells[0].text == "30%" && one.cells[1].text == "AMP + LoRA (paper)";
@@ -188,8 +177,8 @@ private slots:
 
     void componentsSayWhatTheyReach() {
         const FigureTable table = makeFigure(ampSession(), "amp_table3:published=none").table;
-        QVERIFY(isNear(rowOf(table, "30.03 %", "neurons").cells[average].value, averageOf("amp:components=mlp", 10)));
-        QVERIFY(isNear(rowOf(table, "30.03 %", "heads").cells[average].value, averageOf("amp:components=heads", 10)));
+        QVERIFY(isNear(rowWith(table, {"30.03 %", "neurons"}).cells[average].value, averageOf("amp:components=mlp", 10)));
+        QVERIFY(isNear(rowWith(table, {"30.03 %", "heads"}).cells[average].value, averageOf("amp:components=heads", 10)));
         QVERIFY(std::ranges::any_of(table.notes, [](const std::string& note) {
             return note.find("heads: a budget of 10 cannot be reached; the largest is 6") != std::string::npos;
         }));
@@ -217,6 +206,17 @@ private slots:
         QCOMPARE(more.rows.size(), std::size_t{7});
         QCOMPARE(more.rows.back().cells[0].text, std::string("recovery training"));
         QCOMPARE(more.rows.back().cells[2].value, 60.0);
+    }
+
+    void stepsBelongToItems() {
+        const RecipeChoice choice{.model = "m.gguf", .session = "s.h5", .size = SweepSize::paper};
+        const std::vector<RecipeStep> steps = recipeSteps(paper("amp"), choice, ampSession());
+        std::set<std::string_view> named;
+        for (const FigureInfo* item : itemsOf(paper("amp")))
+            named.insert(item->item->steps.begin(), item->item->steps.end());
+        for (const RecipeStep& step : steps)
+            QVERIFY2(named.erase(step.id) == 1, step.id.c_str());
+        QVERIFY(named.empty());
     }
 };
 

@@ -10,6 +10,7 @@
 #include "analysis/metrics/measure_stages.h"
 #include "analysis/running/attention_reader.h"
 #include "tests/support/curve_session.h"
+#include "tests/support/figure_checks.h"
 #include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 #endif
@@ -21,24 +22,12 @@
 #include <cmath>
 
 using namespace secateur;
+using test::areNear;
+using test::seriesNamed;
 
 namespace {
 
 using Numbers = std::vector<double>;
-
-bool areNear(const Numbers& found, const Numbers& expected, double tolerance = 1e-9) {
-    return std::ranges::equal(found, expected, [&](double a, double b) {
-        return (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance;
-    });
-}
-
-const FigureSeries& seriesNamed(const Figure& figure, const std::string& beginning) {
-    const auto found = std::ranges::find_if(
-        figure.series, [&](const FigureSeries& series) { return series.label.starts_with(beginning); });
-    if (found == figure.series.end())
-        throw Error("is missing in the figure", beginning);
-    return *found;
-}
 
 MeasuredData promptsOf(std::int64_t sequences) {
     MeasuredData data;
@@ -286,10 +275,7 @@ private slots:
 
     void tablesHaveTheStrategiesOfOneRatio() {
         const Figure figure = makeFigure(ratioSession(), "bos_table1");
-        const auto column = [&](const char* title) {
-            const auto found = std::ranges::find(figure.table.columns, title, &TableColumn::title);
-            return static_cast<std::size_t>(found - figure.table.columns.begin());
-        };
+        const auto column = [&](const char* title) { return test::columnOf(figure.table, title); };
         const TableRow* ours = rowNamed(figure, "BOS sink score");
         const TableRow* mag = rowNamed(figure, "Mag-SP");
         QVERIFY(ours && mag && rowNamed(figure, "Dense") && !rowNamed(figure, "Wanda-SP"));

@@ -5,6 +5,7 @@
 #include "analysis/gallery/figure_table.h"
 #include "analysis/gallery/paper.h"
 #include "analysis/gallery/recipe_commands.h"
+#include "tests/support/figure_checks.h"
 #include "tests/support/paper_session.h"
 #include "tests/support/sessions.h"
 #include "tests/support/suite.h"
@@ -16,7 +17,10 @@
 #include <cmath>
 
 using namespace secateur;
+using test::columnOf;
+using test::isNear;
 using test::madeUp;
+using test::rowWith;
 
 namespace {
 
@@ -32,10 +36,7 @@ const std::vector<std::string> gateMetrics{"acc", "acc_norm"};
 Session gateSession() {
     Session session;
     session.model = test::paperModel("llama-2-13b-hf", 40, 40);
-    Curves set = test::paperCurves(session.model, gateTasks);
-    test::scoreMadeUp(set.dense, "dense", gateTasks, gateMetrics);
-    set.latency = CurveLatency{12, 32};
-    set.dense.tokensPerSecond = 10;
+    Curves set = test::scoredCurves(session.model, gateTasks, gateMetrics, CurveLatency{12, 32}, 10);
     for (const std::string strategy : {"attention_importance", "block_influence", "gate_norm", "random_attention"}) {
         Curve curve{strategy, {}};
         const int repetitions = strategy == "random_attention" ? 3 : 1;
@@ -61,28 +62,6 @@ double perplexityOf(const std::string& strategy, int budget, int repetition = 0)
 double meanPerplexity(const std::string& strategy, int budget) {
     return (perplexityOf(strategy, budget, 0) + perplexityOf(strategy, budget, 1) + perplexityOf(strategy, budget, 2)) /
            3;
-}
-
-const TableRow& rowWith(const FigureTable& table, const std::vector<std::string>& lead) {
-    for (const TableRow& row : table.rows) {
-        bool isEqual = true;
-        for (std::size_t i = 0; i < lead.size(); ++i)
-            isEqual = isEqual && row.cells.at(i).text == lead[i];
-        if (isEqual)
-            return row;
-    }
-    qFatal("no row %s", lead.front().c_str());
-}
-
-std::size_t columnOf(const FigureTable& table, const std::string& title) {
-    const auto found = std::ranges::find(table.columns, title, &TableColumn::title);
-    if (found == table.columns.end())
-        qFatal("no column %s", title.c_str());
-    return static_cast<std::size_t>(found - table.columns.begin());
-}
-
-bool isNear(double a, double b) {
-    return std::abs(a - b) <= 1e-12 * std::max(1.0, std::abs(b));
 }
 
 MetricResult layerResult(const char* id, const ModelSpec& spec, double (*value)(int)) {
@@ -249,6 +228,7 @@ private slots:
         QVERIFY(isNear(table.rows[0].cells[columnOf(table, "Gate-Norm")].value, perplexityOf("gate_norm", 20)));
         QVERIFY(isNear(table.rows[0].cells[columnOf(table, "Gate-Norm + LoRA")].value, 6.5));
         QVERIFY(std::isnan(table.rows[0].cells[columnOf(table, "Data-driven + LoRA")].value));
+        QVERIFY(table.notes.front().find("--only recovery --size paper") != std::string::npos); // not in size quick
         QVERIFY(table.rows[1].isPublished);
         QCOMPARE(table.rows[1].cells[columnOf(table, "Gate-Norm + LoRA")].value, 6.35);
         QCOMPARE(table.rows[1].cells[columnOf(table, "Unpruned")].value, 4.88);
@@ -270,6 +250,7 @@ private slots:
         QVERIFY(QString::fromStdString(figure.caption).contains("Both remove 12 of the same layers"));
         QCOMPARE(std::ranges::count(makeFigure(session, "gate_norm_fig5:k=3").cells.values(), 1.0), 6);
         QVERIFY_THROWS_EXCEPTION(UsageError, makeFigure(session, "gate_norm_fig5:k=41"));
+        QVERIFY_THROWS_EXCEPTION(UsageError, makeFigure(session, "gate_norm_fig5:k=99999999999")); // beyond int
 
         const Figure ratio = makeFigure(session, "gate_norm_fig3");
         QCOMPARE(ratio.series.size(), std::size_t{1});

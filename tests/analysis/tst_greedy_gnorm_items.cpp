@@ -10,6 +10,7 @@
 #include "analysis/gallery/published.h"
 #include "analysis/strategies/gradient_change.h"
 #include "tests/support/curve_session.h"
+#include "tests/support/figure_checks.h"
 #include "tests/support/suite.h"
 #endif
 
@@ -21,23 +22,10 @@
 #include <map>
 
 using namespace secateur;
+using test::areNear;
+using test::seriesNamed;
 
 namespace {
-
-using Values = std::vector<double>;
-
-bool areClose(const Values& found, const Values& expected, double tolerance = 1e-9) {
-    return std::ranges::equal(found, expected, [&](double a, double b) {
-        return (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance;
-    });
-}
-
-const FigureSeries& lineOf(const Figure& figure, const std::string& label) {
-    const auto found = std::ranges::find(figure.series, label, &FigureSeries::label);
-    if (found == figure.series.end())
-        throw Error("is missing in the figure", label);
-    return *found;
-}
 
 /// The curves of a sweep of Greedy-Gnorm without the entropies. Masks of gnorm_greedy state their strategy.
 Session greedySession() {
@@ -159,9 +147,9 @@ private slots:
         const Figure figure = makeFigure(greedySession(), "greedy_gnorm_fig3");
         QCOMPARE(figure.kind, FigureKind::curves);
         QCOMPARE(figure.series.size(), std::size_t{1});
-        const FigureSeries& line = lineOf(figure, "Greedy-Gnorm");
-        QVERIFY(areClose(line.positions, {0, 2, 4, 6}));
-        QVERIFY(areClose(line.values, {2, 2.1, 2.2, 2.6}));
+        const FigureSeries& line = seriesNamed(figure, "Greedy-Gnorm");
+        QVERIFY(areNear(line.positions, {0, 2, 4, 6}));
+        QVERIFY(areNear(line.values, {2, 2.1, 2.2, 2.6}));
         QCOMPARE(line.marks.back(), PointMark::hollow); // the budget of 6 could not be reached
         QCOMPARE(figure.y.label, std::string("loss (nats per token)"));
         for (const char* gap : {"entropy", "entropy_inverse", "gnorm_inverse", "secateur-cli reproduce greedy_gnorm"})
@@ -172,7 +160,7 @@ private slots:
 
     void accuraciesAreThoseOfTheTask() {
         const Figure figure = makeFigure(greedySession(), "greedy_gnorm_fig3:task=choices");
-        QVERIFY(areClose(lineOf(figure, "Greedy-Gnorm").values, {0.75, 0.725, 0.7, 0.6}));
+        QVERIFY(areNear(seriesNamed(figure, "Greedy-Gnorm").values, {0.75, 0.725, 0.7, 0.6}));
         QCOMPARE(figure.y.label, std::string("accuracy on choices"));
         QVERIFY(figure.caption.find("8 questions of choices.jsonl") != std::string::npos);
         QVERIFY_THROWS_EXCEPTION(UsageError, makeFigure(greedySession(), "greedy_gnorm_fig3:task=other"));
@@ -184,15 +172,15 @@ private slots:
 
     void randomMasksAreBoxes() {
         const Figure figure = makeFigure(greedySession(), "greedy_gnorm_fig4");
-        const FigureSeries& boxes = lineOf(figure, "random");
+        const FigureSeries& boxes = seriesNamed(figure, "random");
         QCOMPARE(boxes.style, SeriesStyle::boxes);
-        QVERIFY(areClose(boxes.positions, {12.5, 25, 37.5})); // of 16 heads
-        QVERIFY(areClose(boxes.values, {2.6, 2.9, 3.7}));     // medians; the second mask of 4 heads was not scored
+        QVERIFY(areNear(boxes.positions, {12.5, 25, 37.5})); // of 16 heads
+        QVERIFY(areNear(boxes.values, {2.6, 2.9, 3.7}));     // medians; the second mask of 4 heads was not scored
         QCOMPARE(boxes.boxes.size(), std::size_t{3});
-        QVERIFY(areClose({boxes.boxes[0].lower, boxes.boxes[0].q1, boxes.boxes[0].q3, boxes.boxes[0].upper},
+        QVERIFY(areNear({boxes.boxes[0].lower, boxes.boxes[0].q1, boxes.boxes[0].q3, boxes.boxes[0].upper},
                          {2.5, 2.55, 2.65, 2.7}));
-        QVERIFY(areClose(lineOf(figure, "Greedy-Gnorm").positions, {0, 12.5, 25, 37.5}));
-        QVERIFY(areClose(lineOf(figure, "dense model").values, {2}));
+        QVERIFY(areNear(seriesNamed(figure, "Greedy-Gnorm").positions, {0, 12.5, 25, 37.5}));
+        QVERIFY(areNear(seriesNamed(figure, "dense model").values, {2}));
         QVERIFY(figure.caption.find("random_head: 2 seeds (0 to 1)") != std::string::npos);
     }
 
@@ -225,19 +213,19 @@ private slots:
         QCOMPARE(figure.kind, FigureKind::table);
         QCOMPARE(figure.table.rows.size(), std::size_t{1});
         const auto number = [&](std::size_t column) { return figure.table.rows[0].cells.at(column).value; };
-        QVERIFY(areClose({number(2), number(3), number(4)}, {2, 2.1, 5})); // the loss rises by 5 % of itself
+        QVERIFY(areNear({number(2), number(3), number(4)}, {2, 2.1, 5})); // the loss rises by 5 % of itself
         const double all = 5264;
         const double left = 5264 - 2 * 128; // a head: 4 x 16 numbers of queries and of the output
-        QVERIFY(areClose({number(5), number(6), number(7)},
+        QVERIFY(areNear({number(5), number(6), number(7)},
                          {all * 4 / 1048576, left * 4 / 1048576, 100 * (all - left) / all}));
         const Figure ofTask = makeFigure(greedySession(), "greedy_gnorm_table1:stop=2:task=choices:published=BERT");
         QCOMPARE(ofTask.table.rows.size(), std::size_t{2});
         const std::vector<TableCell>& own = ofTask.table.rows[0].cells;
-        QVERIFY(areClose({own[2].value, own[3].value, own[4].value}, {75, 72.5, 100 * 2.5 / 75}));
+        QVERIFY(areNear({own[2].value, own[3].value, own[4].value}, {75, 72.5, 100 * 2.5 / 75}));
         const std::vector<TableCell>& paper = ofTask.table.rows[1].cells;
         QVERIFY(ofTask.table.rows[1].isPublished);
         QVERIFY(
-            areClose({paper[2].value, paper[3].value, paper[4].value, paper[5].value, paper[6].value, paper[7].value},
+            areNear({paper[2].value, paper[3].value, paper[4].value, paper[5].value, paper[6].value, paper[7].value},
                      {96.82, 90.08, 6.97, 390.13, 302.29, 22.52}));
         QVERIFY(paper[4].isDoubtful);
     }
@@ -317,7 +305,7 @@ private slots:
             }
         }
         QCOMPARE(compared, 8 * 6);
-        QVERIFY(areClose({figure.table.rows.back().cells[2].value, figure.table.rows.back().cells[5].value},
+        QVERIFY(areNear({figure.table.rows.back().cells[2].value, figure.table.rows.back().cells[5].value},
                          {96.82, 90.08}));
         QVERIFY_THROWS_EXCEPTION(UsageError, makeFigure(session, "greedy_gnorm_table2:published=nobody"));
     }
@@ -359,12 +347,13 @@ private slots:
             const GradientChange change = gradientChange(*fixture.model, masks, run, {});
             const Matrix& own = change.layers.at(1);
             const std::span<const double> drawn = figure.parts[i].cells.values();
-            QVERIFY(areClose({drawn.begin(), drawn.end()}, {own.values().begin(), own.values().end()}, 0));
+            QVERIFY(areNear({drawn.begin(), drawn.end()}, {own.values().begin(), own.values().end()}, 0));
         }
         QVERIFY(figure.parts[0].outlined.empty());
         QCOMPARE(figure.parts[1].outlined.size(), figure.parts[1].cells.columns());
         QCOMPARE(figure.parts[1].outlined.front().row, std::size_t{1});
         QVERIFY_THROWS_EXCEPTION(UsageError, parseFigureRequest("greedy_gnorm_fig2:cuts=first"));
+        QVERIFY_THROWS_EXCEPTION(UsageError, parseFigureRequest("greedy_gnorm_fig2:layer=99999999999"));
     }
 
     void theRecipeHasItsSteps() {

@@ -4,6 +4,7 @@
 #include "analysis/gallery/figure_table.h"
 #include "analysis/gallery/paper.h"
 #include "tests/support/curve_session.h"
+#include "tests/support/figure_checks.h"
 #include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 
@@ -14,6 +15,7 @@
 #include <map>
 
 using namespace secateur;
+using test::isNear;
 
 namespace {
 
@@ -119,28 +121,13 @@ Session harpSession() {
     return session;
 }
 
-const TableRow& row(const Figure& figure, const std::string& method) {
-    const auto found =
-        std::ranges::find_if(figure.table.rows, [&](const TableRow& one) { return one.cells.front().text == method; });
-    if (found == figure.table.rows.end())
-        qFatal("no row %s", method.c_str());
-    return *found;
-}
-
 double number(const Figure& figure, const std::string& method, const std::string& title) {
-    const auto column = std::ranges::find(figure.table.columns, title, &TableColumn::title);
-    if (column == figure.table.columns.end())
-        qFatal("no column %s", title.c_str());
-    return row(figure, method).cells.at(static_cast<std::size_t>(column - figure.table.columns.begin())).value;
+    return test::rowWith(figure.table, {method}).cells.at(test::columnOf(figure.table, title)).value;
 }
 
 double percent(const char* name, double delta) {
     const auto task = std::ranges::find(madeTasks, std::string_view(name), &MadeTask::name);
     return 100 * scoreOf(*task, delta);
-}
-
-bool isNear(double a, double b) {
-    return std::abs(a - b) < 1e-9;
 }
 
 } // namespace
@@ -235,7 +222,7 @@ private slots:
         QVERIFY(isNear(number(figure, "Bottom", "Avg"), average(0.9)));
         QVERIFY(isNear(number(figure, "Top, alpha = 1", "Avg"), average(0.7)));
         QVERIFY(std::isnan(number(figure, "Similarity", "Avg")));
-        QVERIFY(row(figure, "Top (paper)").isPublished);
+        QVERIFY(test::rowWith(figure.table, {"Top (paper)"}).isPublished);
     }
 
     void layersAreALineOverTheirNumber() {
@@ -323,6 +310,11 @@ private slots:
             for (const std::string_view step : item->item->steps)
                 QVERIFY2(std::ranges::find(ids, step) != ids.end() || step == "longbench",
                          std::string(item->id).c_str());
+        // Of a model whose context is not known, all lengths are timed.
+        session.model.spec.context = 0;
+        const std::vector<RecipeStep> longer = recipeSteps(paper("harp"), choice, session);
+        QVERIFY(shellText(longer.back().arguments).find("--lengths 512,1024,2048,4096") != std::string::npos);
+        session.model.spec.context = 64;
         const RecipeChoice whole{.model = "demo.gguf", .session = "s.h5", .size = SweepSize::paper};
         QCOMPARE(recipeSteps(paper("harp"), whole, session).back().id, std::string("longbench"));
     }

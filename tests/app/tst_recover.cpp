@@ -190,17 +190,17 @@ private slots:
     void mistakesAreNamed_data() {
         QTest::addColumn<QStringList>("options");
         QTest::addColumn<QString>("message");
-        QTest::newRow("recipe") << QStringList{"--recipe", "no"} << "Known recipes: amp, gate_norm, quick";
-        QTest::newRow("targets") << QStringList{"--targets", "x"} << "Known projections: q, k, v, o";
-        QTest::newRow("train") << QStringList{"--train", "all"} << "Known weights: lora, norms, head, compensation";
-        QTest::newRow("teacher") << QStringList{"--teacher", "x"} << "Known teachers: dense";
+        QTest::newRow("recipe") << QStringList{"--recipe", "no"} << "The known ones are amp, gate_norm, quick";
+        QTest::newRow("targets") << QStringList{"--targets", "x"} << "The known ones are q, k, v, o";
+        QTest::newRow("train") << QStringList{"--train", "all"} << "The known ones are lora, norms, head, compensation";
+        QTest::newRow("teacher") << QStringList{"--teacher", "x"} << "The known ones are dense";
         QTest::newRow("weight") << QStringList{"--teacher-weight", "0.3"} << "give --teacher dense too";
         QTest::newRow("share") << QStringList{"--teacher", "dense", "--teacher-weight", "2"} << "between 0 and 1";
         QTest::newRow("rank") << QStringList{"--rank", "0"} << "rank must be between 1 and 4096";
         QTest::newRow("head") << QStringList{"--train", "head"} << "has no classifier to train";
         QTest::newRow("adapter") << QStringList{"--adapter", "x"} << "cannot be trained on top of another one";
         QTest::newRow("dtype") << QStringList{"--dtype", "bfloat16"} << "Training is in float32 only";
-        QTest::newRow("schedule") << QStringList{"--schedule", "x"} << "Known decays: linear, cosine, none";
+        QTest::newRow("schedule") << QStringList{"--schedule", "x"} << "The known ones are linear, cosine, none";
     }
     void mistakesAreNamed() {
         QFETCH(QStringList, options);

@@ -390,7 +390,7 @@ private slots:
         row("an unknown compensation", {"--strategy", "gate_norm", "--budgets", "1", "--compensate", "best"}, 2,
             "\"best\" is not a mode of compensation: use own, none, bias, scale, both, weights");
         row("an unknown recipe", {"--strategy", "gate_norm", "--budgets", "1", "--recover", "slow"}, 2,
-            "Known recipes: amp, gate_norm, quick");
+            "The known ones are amp, gate_norm, quick");
         row("steps and epochs", {"--strategy", "gate_norm", "--budgets", "1", "--recover", "quick", "--recover-steps", "3",
                                  "--recover-epochs", "1"}, 2, "--recover-epochs");
         row("steps of no recovery", {"--strategy", "gate_norm", "--budgets", "1", "--recover-steps", "3"}, 2, "--recover");

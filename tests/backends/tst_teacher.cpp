@@ -207,6 +207,9 @@ private slots:
         QCOMPARE(QDir(scratch.path("teacher")).entryList(QDir::Files).size(), 0);
         other.remove();
         QVERIFY(!QDir(scratch.path("teacher")).exists());
+        TeacherFiles below(scratch.write("file", "") + "/teacher", "key");
+        below.keep(3, all);
+        QVERIFY_THROWS_EXCEPTION(Error, below.save()); // a folder cannot be made in a file
     }
 };
 

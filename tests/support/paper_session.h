@@ -68,6 +68,17 @@ inline void scoreMadeUp(CurvePoint& point, const std::string& name, const std::v
                                    madeUp(name, budget, point.key.repetition, task.name + metric), 0.01});
 }
 
+/// paperCurves() with the scores and the speed of the dense model. @param tokensPerSecond of generation
+inline Curves scoredCurves(const ModelCard& model, const std::vector<CurveTask>& tasks,
+                           const std::vector<std::string>& metrics, const CurveLatency& latency,
+                           double tokensPerSecond) {
+    Curves set = paperCurves(model, tasks);
+    scoreMadeUp(set.dense, "dense", tasks, metrics);
+    set.latency = latency;
+    set.dense.tokensPerSecond = tokensPerSecond;
+    return set;
+}
+
 /// A point of a strategy whose budget counts units.
 inline CurvePoint unitPoint(const std::string& strategy, int budget, int repetition, bool isRandom,
                             std::int64_t parameters) {

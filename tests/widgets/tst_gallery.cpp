@@ -349,7 +349,7 @@ private slots:
         QVERIFY2(clock.elapsed() < 1000, qPrintable(QString::number(clock.elapsed())));
         QTRY_VERIFY(bench.document.session().latest("attention_entropy")); // of the part
         QVERIFY(!bench.document.session().latest("sink_head"));
-        QTRY_COMPARE(bench.state(sinks()).offer, "Stopped. Click to go on: about 8.19 k tokens");
+        QTRY_COMPARE(bench.state(sinks()).offer, "Stopped. Click to continue: about 8.19 k tokens");
         bench.remove("hold");
         QTest::keyClick(bench.tile(sinks()), Qt::Key_Return);
         bench.settle();
@@ -539,6 +539,7 @@ private slots:
         Bench bench;
         bench.open();
         ReportDialog dialog(&bench.document);
+        QCOMPARE(dialog.findChild<QLineEdit*>()->placeholderText().toStdString(), usualTitle(bench.document.session()));
         dialog.show();
         QSignalSpy written(&dialog, &ReportDialog::written);
         QSignalSpy failed(&dialog, &ReportDialog::failed);

@@ -158,7 +158,7 @@ struct Bench {
     /// Starts a run that waits after a step.
     void startAndWait(std::int64_t step) {
         training.stepsFree = step;
-        press("Train what the mask leaves");
+        press("Train the pruned model");
         QTRY_COMPARE(std::ssize(recovery.curve().records), step);
     }
     void goOn() { training.stepsFree = 1'000'000; }
@@ -223,7 +223,7 @@ struct RealRun {
         document.setView("recover.length", "128");
         panel.fields()->restore(document);
         for (QPushButton* button : panel.findChildren<QPushButton*>())
-            if (button->text().remove('&') == "Train what the mask leaves")
+            if (button->text().remove('&') == "Train the pruned model")
                 button->click();
     }
     /// Writes a picture for a person to look at, if a folder is named for it.
@@ -267,11 +267,11 @@ private slots:
     void impossibleSettingsAreSaidBeforeTheStart() {
         Bench bench;
         QVERIFY(bench.state().startsWith("Mask: "));
-        QVERIFY(bench.button("Train what the mask leaves")->isEnabled());
+        QVERIFY(bench.button("Train the pruned model")->isEnabled());
         bench.chooseRecipe("amp");
         bench.field<QDoubleSpinBox>("Duration of the training")->setValue(0);
         QCOMPARE(bench.state(), "Give a number of steps, epochs or minutes.");
-        QVERIFY(!bench.button("Train what the mask leaves")->isEnabled());
+        QVERIFY(!bench.button("Train the pruned model")->isEnabled());
     }
 
     void theLossesAreDrawnWhileItTrains() {
@@ -296,7 +296,7 @@ private slots:
     void theEndStatesTheLossesAndTheWarnings() {
         Bench bench;
         QSignalSpy notices(&bench.document, &Document::noticed);
-        bench.press("Train what the mask leaves");
+        bench.press("Train the pruned model");
         bench.settle();
         QVERIFY(bench.recovery.state() == State::done);
         QCOMPARE(bench.state().section('\n', 0, 0),
@@ -309,7 +309,7 @@ private slots:
         QCOMPARE(bench.training.saved, std::vector<std::string>{"/somewhere/adapter sha256:run"});
         QCOMPARE(notices.takeFirst().first().toString(), "Saved the adapter to /somewhere/adapter.");
         // The same run once more begins again.
-        bench.press("Train what the mask leaves");
+        bench.press("Train the pruned model");
         bench.settle();
         QVERIFY(bench.training.requests.back().startsAnew);
     }
@@ -339,10 +339,10 @@ private slots:
         QCOMPARE(bench.state(), "Cancelled at step 15. Held-out loss: dense 3.00, pruned 5.00, recovered 4.75 "
                                 "(perplexity 20.1, 148, 116).");
         QVERIFY(bench.button("Save adapter…")->isVisible());
-        QVERIFY(bench.button("Train what the mask leaves")->isVisible());
+        QVERIFY(bench.button("Train the pruned model")->isVisible());
         QVERIFY(bench.panel.fields()->isEnabled());
         bench.goOn();
-        bench.press("Train what the mask leaves");
+        bench.press("Train the pruned model");
         bench.settle();
         QVERIFY(bench.training.requests.back().startsAnew);
     }
@@ -361,7 +361,7 @@ private slots:
         Bench bench;
         bench.training.problem = "line 3 has no text";
         QSignalSpy failures(&bench.document, &Document::failed);
-        bench.press("Train what the mask leaves");
+        bench.press("Train the pruned model");
         bench.settle();
         QVERIFY(bench.recovery.state() == State::failed);
         QCOMPARE(bench.state(), failures.first().first().toString());
@@ -369,7 +369,7 @@ private slots:
         QVERIFY(bench.panel.fields()->isEnabled());
         QVERIFY(!bench.button("Save adapter…")->isVisible());
         bench.training.problem.clear();
-        bench.press("Train what the mask leaves");
+        bench.press("Train the pruned model");
         bench.settle();
         QVERIFY(bench.recovery.state() == State::done);
     }
@@ -497,7 +497,7 @@ private slots:
         bench.field<QDoubleSpinBox>("Duration of the training")->setValue(0.5);
         bench.field<QDoubleSpinBox>("Learning rate")->setValue(2e-4);
         const TrainingSettings settings = bench.panel.fields()->settings();
-        bench.press("Train what the mask leaves");
+        bench.press("Train the pruned model");
         bench.settle();
         TrainingFields other;
         QVERIFY(other.settings() != settings);

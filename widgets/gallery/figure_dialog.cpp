@@ -31,11 +31,10 @@ QString dialogText(std::string_view text) {
 }
 
 /// The models of which a paper prints numbers in this table.
-QStringList publishedModels(const FigureInfo& item) {
+QStringList publishedModelsOf(const FigureInfo& item) {
     QStringList models;
-    for (const PublishedValue& value : publishedValues())
-        if (value.item == item.id && !models.contains(dialogText(value.model)))
-            models << dialogText(value.model);
+    for (const std::string& model : publishedModels(item.id))
+        models << QString::fromStdString(model);
     return models;
 }
 
@@ -74,7 +73,7 @@ FigureDialog::FigureDialog(Document* document, GalleryContents* contents, const 
 /// some.
 OptionField FigureDialog::fieldOf(const OptionInfo& option) const {
     if (option.name == publishedOption.name) {
-        const QStringList models = publishedModels(m_item);
+        const QStringList models = publishedModelsOf(m_item);
         return {tr("Compare with the paper"), QStringList{"auto"} + models + QStringList{"none"}, !models.isEmpty()};
     }
     OptionField field{dialogText(option.name).replace('_', ' ')};

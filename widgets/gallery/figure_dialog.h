@@ -7,7 +7,6 @@
 
 #include <memory>
 
-class QComboBox;
 class QLabel;
 class QPushButton;
 class QStackedWidget;

@@ -82,7 +82,7 @@ void GalleryBar::build() {
     m_stop->setText(tr("Cancel"));
     m_stop->setFocusPolicy(Qt::StrongFocus);
     m_stop->setAccessibleName(tr("Cancel the measurements"));
-    m_stop->setToolTip(tr("What was measured is kept; the measurements can go on later"));
+    m_stop->setToolTip(tr("Keeps the results so far; the measurements can continue later"));
     auto* running = new QHBoxLayout;
     running->addWidget(m_running, 1);
     running->addWidget(m_progress);

@@ -78,7 +78,7 @@ GalleryContents::GalleryContents(Document* document, JobRunner* jobs, GallerySte
     connect(document->calibration(), &Calibration::changed, this, &GalleryContents::stepsChanged);
     connect(jobs, &JobRunner::progressed, this, [this](quint64 job, double fraction) {
         if (const auto run = m_runs.find(job); run != m_runs.end())
-            emit itemChanged(run->second.item, fraction);
+            emit itemChanged(run->second, fraction);
     });
     connect(jobs, &JobRunner::finished, this, [this](quint64 job) { endRun(job, {}); });
     connect(jobs, &JobRunner::failed, this, &GalleryContents::endRun);
@@ -156,7 +156,7 @@ void GalleryContents::refresh() {
 
 /// Another model or session is open.
 void GalleryContents::forget() {
-    for (const auto& [job, run] : std::exchange(m_runs, {}))
+    for (const auto& [job, item] : std::exchange(m_runs, {}))
         m_jobs->cancel(job);
     m_items.clear();
     m_found.clear();
@@ -190,8 +190,8 @@ void GalleryContents::findSteps() {
     m_hasSteps = true;
     RecipeChoice choice = m_steps->choice();
     choice.size = m_size;
-    const auto work = [this, session = m_session, choice, papers = m_papers,
-                       folder = m_folder.toStdString(), find = m_document->services().findFiles](const Progress&) mutable {
+    const auto work = [this, session = m_session, choice, papers = m_papers, folder = m_folder.toStdString(),
+                       find = m_document->services().findFiles](const Progress&) mutable {
         Found found;
         try {
             if (find && !folder.empty())
@@ -284,17 +284,17 @@ void GalleryContents::run(const FigureInfo& item, const std::string& request) {
         };
     };
     const QString title = tr("%1 of the gallery").arg(itemTitle(item));
-    m_runs[m_jobs->start(title, JobRunner::Priority::background, work)] = {&item};
+    m_runs[m_jobs->start(title, JobRunner::Priority::background, work)] = &item;
     emit itemChanged(&item, 0);
 }
 
 bool GalleryContents::isRunning(const FigureInfo& item) const {
-    return std::ranges::any_of(m_runs, [&](const auto& run) { return run.second.item == &item; });
+    return std::ranges::any_of(m_runs, [&](const auto& run) { return run.second == &item; });
 }
 
 void GalleryContents::stop(const FigureInfo& item) {
-    for (const auto& [job, run] : std::map(m_runs))
-        if (run.item == &item)
+    for (const auto& [job, running] : std::map(m_runs)) // a copy: cancel() may end the job at once
+        if (running == &item)
             m_jobs->cancel(job);
 }
 
@@ -302,7 +302,7 @@ void GalleryContents::endRun(quint64 job, const QString& failure) {
     const auto run = m_runs.extract(job);
     if (run.empty())
         return;
-    const FigureInfo* item = run.mapped().item;
+    const FigureInfo* item = run.mapped();
     if (!failure.isEmpty())
         m_items[item] = {nullptr, failure};
     emit itemChanged(item, -1);

@@ -52,9 +52,9 @@ public:
     /// The texts and tasks that were found in the folder, by their usual names.
     const std::map<std::string, std::string>& files() const { return m_files.paths; }
 
-    /// The items to compute first: those on screen.
+    /// Sets the items to compute first: those on screen.
     void want(std::vector<const FigureInfo*> items) { m_wanted = std::move(items); }
-    /// An item of the session as it is or was; null = it was not computed yet.
+    /// An item as it was computed last, maybe from an earlier state of the session; null = it was not computed yet.
     const DrawnItem* item(const FigureInfo& item) const;
     /// Whether all items were computed.
     bool isComplete() const { return m_stale.empty() && m_job == 0; }
@@ -86,9 +86,6 @@ signals:
     void sessionChanged();
 
 private:
-    struct Run {
-        const FigureInfo* item = nullptr;
-    };
     struct Found {
         NamedFiles files;
         std::map<std::string, std::vector<RecipeStep>> steps; ///< by paper
@@ -100,7 +97,6 @@ private:
     void findSteps();
     void drawNext();
     void startDrawing(const FigureInfo& item);
-    JobRunner::Work work(const FigureInfo& item, const std::string& request) const;
     void take(const FigureInfo& item, DrawnItem drawn);
     void endRun(quint64 job, const QString& failure);
 
@@ -124,7 +120,7 @@ private:
     std::vector<const FigureInfo*> m_wanted;
     JobRunner::Id m_job = 0; ///< that draws an item or finds the steps; 0 = none
     bool m_hasSteps = false;
-    std::map<JobRunner::Id, Run> m_runs; ///< of the model
+    std::map<JobRunner::Id, const FigureInfo*> m_runs; ///< jobs that run the model, with their items
 };
 
 /// An expected time: "about 40 s", "about 4 min", "about 3 h".

@@ -15,7 +15,7 @@ namespace secateur {
 struct GalleryPaper {
     std::string id;
     QString title;
-    QString source; ///< authors, title, year
+    QString source; ///< Paper::source
     std::vector<const FigureInfo*> items;
     std::function<std::vector<RecipeStep>(const RecipeChoice&, const Session&)> steps;
 };

@@ -51,7 +51,7 @@ public:
     void setFolded(bool folded);
     /// @param drawn number of tiles with a figure
     void setDrawn(int drawn);
-    /// The button that measures what is missing. @param cost "about 4 min"; empty = nothing is missing
+    /// The button that measures what is missing. @param tip summaries of the steps
     void setOffer(const QString& text, const QString& tip, bool isEnabled);
 
 signals:

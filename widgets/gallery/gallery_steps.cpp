@@ -152,11 +152,15 @@ JobRunner::Work GallerySteps::work(const StepKey& key) {
             open = std::make_shared<Session>(m_document->session()), model = m_document->model(),
             services = m_document->services(), generation = m_document->generation()](const Progress& progress) {
         const QString folder = QFileInfo(QString::fromStdString(choice.session)).path();
-        QDir().mkpath(folder);
+        if (!QDir().mkpath(folder))
+            throw Error("the folder cannot be made", folder.toStdString());
         QLockFile lock(folder + "/lock"); // another window may work on the same model
         lock.setStaleLockTime(0);
         if (!lock.tryLock(0))
-            throw Error("is in use: another window measures figures of this model", folder.toStdString());
+            throw Error(lock.error() == QLockFile::LockFailedError
+                            ? "is in use: another window measures figures of this model"
+                            : "cannot be written to",
+                        folder.toStdString());
         if (open->model.fingerprint.empty())
             open->model.fingerprint = model->fingerprint();
         const Session before = sessionToRun(services, std::move(*open), choice.session);
@@ -201,7 +205,7 @@ void GallerySteps::takeOverRest() {
                 QFile::remove(QString::fromStdString(file));
         });
     };
-    m_document->start(tr("Reading what was measured"), JobRunner::Priority::files, work);
+    m_document->start(tr("Results of a cancelled measurement"), JobRunner::Priority::files, work);
 }
 
 void GallerySteps::end(quint64 job, const QString& failure, bool isStopped) {

@@ -49,7 +49,7 @@ public:
 
     /// Runs steps, behind those that wait already. Steps that wait or run are not added again.
     void run(const std::vector<StepKey>& steps);
-    /// Stops the running step and forgets the others. What was measured is kept.
+    /// Stops the running step and forgets the others. Results so far are kept.
     void stop();
 
     bool isBusy() const { return m_current.has_value(); }

@@ -30,7 +30,7 @@ QString detailsOf(const std::vector<const RecipeStep*>& steps, const GalleryStep
             lines << QString::fromStdString(step->reason);
     }
     if (const QString names = fileNames(steps); !names.isEmpty())
-        lines << GalleryView::tr("Left out without these files: %1. Choose a folder with texts and tasks.").arg(names);
+        lines << GalleryView::tr("Missing files: %1. Choose a folder with texts and tasks.").arg(names);
     return lines.join('\n');
 }
 
@@ -70,7 +70,7 @@ QString offerFor(const std::vector<const RecipeStep*>& runnable, const GalleryPa
     const bool isStopped =
         std::ranges::any_of(runnable, [&](const RecipeStep* step) { return steps.isStopped({paper.id, step->id}); });
     const QString verb = hasFailed   ? GalleryView::tr("Click to try again")
-                         : isStopped ? GalleryView::tr("Stopped. Click to go on")
+                         : isStopped ? GalleryView::tr("Stopped. Click to continue")
                                      : GalleryView::tr("Click to measure");
     return cost.isEmpty() ? verb : GalleryView::tr("%1: %2").arg(verb, cost);
 }

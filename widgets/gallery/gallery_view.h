@@ -10,22 +10,16 @@
 #include <QString>
 #include <QWidget>
 
-#include <functional>
-#include <optional>
 #include <vector>
 
 class QLabel;
-class QProgressBar;
-class QPushButton;
 class QScrollArea;
 class QStackedWidget;
 class QTimer;
-class QToolButton;
 class QVBoxLayout;
 
 namespace secateur {
 
-class ElidedLabel;
 class FigureActions;
 class GalleryBar;
 class GallerySection;

@@ -60,7 +60,7 @@ ReportDialog::ReportDialog(Document* document, QWidget* parent)
 
 void ReportDialog::build() {
     m_title->setAccessibleName(tr("Title of the report"));
-    m_title->setPlaceholderText(tr("Report on %1").arg(QString::fromStdString(m_document->session().model.name)));
+    m_title->setPlaceholderText(QString::fromStdString(usualTitle(m_document->session())));
     m_format->addItem(tr("HTML, one file for a browser"), "html");
     m_format->addItem(tr("PDF, A4 pages"), "pdf");
     m_format->setAccessibleName(tr("Format of the report"));

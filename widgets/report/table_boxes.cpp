@@ -32,25 +32,15 @@ QString shownCell(const TableColumn& column, const TableCell& cell) {
     return QString::fromStdString(cellText(column, cell));
 }
 
-/// Neighbouring columns with a common title above them.
-struct ColumnGroup {
-    std::size_t first = 0;
-    std::size_t end = 0;
-    QString title;
-};
-
-std::vector<ColumnGroup> groupsOf(const FigureTable& table) {
-    std::vector<ColumnGroup> groups;
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-        const QString title = QString::fromStdString(table.columns[i].group);
-        if (title.isEmpty())
-            continue;
-        if (!groups.empty() && groups.back().end == i && groups.back().title == title)
-            ++groups.back().end;
-        else
-            groups.push_back({i, i + 1, title});
-    }
+/// The groups of columns that have a title.
+std::vector<ColumnGroup> titledGroups(const FigureTable& table) {
+    std::vector<ColumnGroup> groups = columnGroupsOf(table);
+    std::erase_if(groups, [](const ColumnGroup& group) { return group.title.empty(); });
     return groups;
+}
+
+QString titleOf(const ColumnGroup& group) {
+    return QString::fromStdString(group.title);
 }
 
 /// A table with the widths of its columns and the heights of its rows, in units of 1/300 inch.
@@ -58,7 +48,7 @@ class ReportTable {
 public:
     ReportTable(const FigureTable& table, double width)
         : m_table(table)
-        , m_groups(groupsOf(table)) {
+        , m_groups(titledGroups(table)) {
         for (double points = usualPoints; points >= leastPoints; points -= 0.5) {
             setFont(points);
             if (totalWidth() <= width)
@@ -104,9 +94,9 @@ private:
             m_widths.push_back(naturalWidth(i));
         for (const ColumnGroup& group : m_groups) {
             const double missing =
-                QFontMetricsF(m_bold).horizontalAdvance(group.title) + 2 * m_padding - widthOf(group.first, group.end);
+                QFontMetricsF(m_bold).horizontalAdvance(titleOf(group)) + 2 * m_padding - widthOf(group);
             if (missing > 0)
-                m_widths[group.end - 1] += missing;
+                m_widths[group.first + group.count - 1] += missing;
         }
     }
 
@@ -130,6 +120,7 @@ private:
             width += m_widths[i];
         return width;
     }
+    double widthOf(const ColumnGroup& group) const { return widthOf(group.first, group.first + group.count); }
     double totalWidth() const { return widthOf(0, m_widths.size()); }
 
     /// Narrows columns of text, the widest first, until the table has this width or they cannot be narrower.
@@ -200,11 +191,11 @@ private:
         double top = m_padding;
         for (const ColumnGroup& group : m_groups) {
             const double left = widthOf(0, group.first);
-            const double width = widthOf(group.first, group.end);
+            const double width = widthOf(group);
             painter.setFont(m_bold);
             painter.setPen(Qt::black);
             painter.drawText(QRectF(left, top, width, QFontMetricsF(m_bold).height()),
-                             Qt::AlignHCenter | Qt::AlignVCenter | Qt::TextDontClip, group.title);
+                             Qt::AlignHCenter | Qt::AlignVCenter | Qt::TextDontClip, titleOf(group));
             drawRule(painter, left + m_padding, left + width - m_padding, top + groupsHeight() - m_padding / 2, thin);
         }
         top += groupsHeight();

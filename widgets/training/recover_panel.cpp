@@ -116,7 +116,7 @@ void RecoverPanel::addAdapterButtons(QVBoxLayout& column) {
 QStackedWidget* RecoverPanel::buttons() {
     auto* pages = new QStackedWidget;
     pages->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-    m_start = new QPushButton(tr("&Train what the mask leaves"));
+    m_start = new QPushButton(tr("&Train the pruned model"));
     m_pause = new QPushButton;
     m_cancel = new QPushButton(tr("Ca&ncel"));
     m_cancel->setToolTip(tr("Ends the training and keeps the best adapter so far"));
@@ -159,7 +159,7 @@ void RecoverPanel::refresh() {
     m_start->setEnabled(canStart());
     m_pause->setText(m_recovery->canResume() ? tr("&Resume") : tr("&Pause"));
     m_pause->setToolTip(m_recovery->canResume() ? tr("Goes on from the last step")
-                                                : tr("Stops after the step that it is making; Resume goes on"));
+                                                : tr("Stops after the current step; Resume continues the run"));
     m_pause->setEnabled(m_recovery->canResume() || m_recovery->state() == RecoveryState::running);
     m_cancel->setEnabled(m_recovery->state() != RecoveryState::cancelling);
     m_progress->setVisible(isOn);
@@ -253,7 +253,7 @@ QString RecoverPanel::stateText() const {
     case RecoveryState::cancelling:
         return tr("Ends…");
     case RecoveryState::paused:
-        return tr("Paused at step %1. Resume goes on from there.\n%2").arg(step).arg(outcomeText());
+        return tr("Paused at step %1. Resume continues from there.\n%2").arg(step).arg(outcomeText());
     case RecoveryState::cancelled:
         return tr("Cancelled at step %1. %2").arg(step).arg(outcomeText());
     case RecoveryState::done:

@@ -18,7 +18,7 @@ class RecoveryForecast;
 class StillLabel;
 class TrainingFields;
 
-/// The panel *Recover*: how to train what the mask leaves and the expected duration, the losses while it trains, and
+/// The panel *Recover*: the settings of a training under the mask and the expected duration, the losses while it trains, and
 /// the outcome. A trained adapter is evaluated; so is one that the user opens.
 class RecoverPanel : public QWidget {
     Q_OBJECT

@@ -17,7 +17,7 @@ namespace secateur {
 class Document;
 
 /// Trains the open model under its current mask in the background. A run that is paused, or ended with the program,
-/// goes on from its checkpoint. Lives on the GUI thread.
+/// continues from its checkpoint. Lives on the GUI thread.
 class Recovery : public QObject {
     Q_OBJECT
 
@@ -38,7 +38,7 @@ public:
 
     State state() const { return m_state; }
     bool isBusy() const { return m_job != 0; }
-    /// Whether a run has stopped and can go on.
+    /// Whether a run has stopped and can continue.
     bool canResume() const;
     /// Whether save() has an adapter to write: a run has stopped after at least one step.
     bool hasAdapter() const;

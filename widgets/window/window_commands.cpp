@@ -174,7 +174,7 @@ void WindowCommands::addMaskMenu() {
     m_actions << heads->maskActions()->all() << heads->tools();
     menu->addSeparator();
     addForModel(menu, tr("&Find a mask…"), {}, [this] { m_parts.panels->showSearch(); });
-    addForModel(menu, tr("Train what the mask &leaves…"), {}, [this] { m_parts.panels->showRecover(); });
+    addForModel(menu, tr("Train the pruned mode&l…"), {}, [this] { m_parts.panels->showRecover(); });
     menu->addSeparator();
     addMaskComparison(menu);
     menu->addSeparator();
