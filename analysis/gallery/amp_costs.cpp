@@ -20,7 +20,6 @@ namespace secateur::amp_paper {
 
 namespace {
 
-
 // --- epochs ----------------------------------------------------------------------------------------------------------
 
 /// The number of epochs that the name of a recovery states: "amp:epochs=3", or the recipe's own. Empty if it was
