@@ -171,9 +171,11 @@ std::string synopses(const VerbReference& verb) {
     return text;
 }
 
+/// Appends the examples of a verb and of its verbs, each once.
 void addExamples(const VerbReference& verb, std::string& text) {
     for (const std::string& example : verb.examples)
-        text += ".P\n.nf\n.RS\n" + literal(example) + "\n.RE\n.fi\n";
+        if (const std::string line = literal(example) + "\n"; text.find("\n" + line) == std::string::npos)
+            text += ".P\n.nf\n.RS\n" + line + ".RE\n.fi\n";
     for (const VerbReference& below : verb.verbs)
         addExamples(below, text);
 }

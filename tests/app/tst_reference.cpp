@@ -131,7 +131,7 @@ private slots:
                 QVERIFY2(verb.isGroup() || page.contains(QString(option).replace("-", "\\-") + "\\fR"),
                          qPrintable(verb.name() + " " + option));
         }
-        for (const QString& verb : {"measure", "mask", "list"})
+        for (const QString verb : {"measure", "mask", "list"})
             QVERIFY(pages["secateur-cli"].contains(".BR secateur\\-cli\\-" + verb + " (1)\n"));
         for (const char* option : {"mask", "filter", "reference", "help", "version"})
             QVERIFY2(pages["secateur"].contains(QString("\\fB\\-\\-%1\\fR").arg(option)), option);
