@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building and testing Secateur needs on Debian 12. Silent when everything is there already.
+# Installs what building and testing Secateur needs on Debian 12, and the packages that are named. Silent when everything is
+# there already.
 set -euo pipefail
 
 packages=(
@@ -9,6 +10,7 @@ packages=(
     libicu-dev libpcre2-dev libdnnl-dev
     libhdf5-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev
     fonts-liberation fonts-dejavu-core python3-pip ca-certificates
+    "$@"
 )
 
 missing=()

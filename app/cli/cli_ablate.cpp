@@ -8,6 +8,7 @@
 #include "app/cli/evaluate_task.h"
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
+#include "app/reference/offered_values.h"
 #include "backends/json/result_json.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
@@ -456,6 +457,7 @@ void addAblate(CLI::App& program, Console& console) {
     verb->add_option("--units", arguments->units,
                      "Units to remove, one at a time: heads, attention, mlps, blocks, separated by commas")
         ->option_text("LIST")
+        ->check(offers({"heads", "attention", "mlps", "blocks"}, Several::byComma))
         ->capture_default_str();
     CLI::Option* screen =
         verb->add_option(

@@ -7,6 +7,7 @@
 #include "analysis/model/kernels.h"
 #include "analysis/running/runner.h"
 #include "analysis/session/result_key.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/runtime.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/engine/open_model.h"
@@ -135,6 +136,7 @@ void addCommonOptions(CLI::App& verb, Console& console) {
     verb.add_option("--device", console.device, "Device of the matrix products: cpu, cuda or cuda:N")
         ->check(CLI::Validator(
             [](const std::string& text) { return isDevice(text) ? "" : "is not cpu, cuda or cuda:N"; }, "DEVICE"))
+        ->check(offers({"cpu", "cuda"}))
         ->capture_default_str();
     verb.add_option("--log-level", console.logLevel, "Lowest level of log messages on standard error")
         ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))

@@ -123,6 +123,8 @@ void addExport(CLI::App& program, Console& console);
 void addMask(CLI::App& program, Console& console);
 void addPrune(CLI::App& program, Console& console);
 void addRecover(CLI::App& program, Console& console);
+/// The hidden verbs `man` and `completions`.
+void addReference(CLI::App& program, Console& console);
 void addReport(CLI::App& program, Console& console);
 void addReproduce(CLI::App& program, Console& console);
 void addSession(CLI::App& program, Console& console);

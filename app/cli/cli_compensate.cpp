@@ -5,6 +5,7 @@
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
 #include "app/cli/table.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/atomic_file.h"
 #include "backends/json/compensation_json.h"
 #include "backends/session/mask_json.h"
@@ -113,6 +114,7 @@ void addCompensate(CLI::App& program, Console& console) {
         ->required()
         ->option_text("FILE");
     verb->add_option("--compensate", arguments->mode, "bias, scale, both or weights; none removes the compensation")
+        ->check(offers({"bias", "scale", "both", "weights", "none"}))
         ->capture_default_str();
     verb->add_option("--out", arguments->out, "Mask .json to write; a .compensation.safetensors is written beside it")
         ->required()

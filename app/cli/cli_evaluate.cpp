@@ -11,6 +11,7 @@
 #include "app/cli/evaluate_task.h"
 #include "app/cli/evaluate_text.h"
 #include "app/cli/run_forecast.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/runtime.h"
 #include "backends/text/task_file.h"
 #include "backends/json/result_json.h"
@@ -372,6 +373,7 @@ void addEvaluate(CLI::App& program, Console& console) {
     verb->add_option("--against", arguments->against,
                      "Reference of the comparison on the same windows and questions: dense, none, or a mask .json")
         ->option_text("dense|none|MASK")
+        ->check(offers({"dense", "none"}))
         ->capture_default_str();
     verb->add_option(
             "--out", arguments->out,

@@ -7,11 +7,13 @@
 #include "app/cli/evaluate_text.h"
 #include "app/cli/output.h"
 #include "app/cli/table.h"
+#include "app/reference/offered_values.h"
 #include "backends/export/export_targets.h"
 #include "backends/json/mask_result_json.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -124,6 +126,16 @@ std::string targetsHelp() {
     return join(lines, "; ");
 }
 
+/// The values of --as or --layout, each once.
+template <typename Name>
+std::vector<std::string> namesOfTargets(Name name) {
+    std::vector<std::string> names;
+    for (const ExportTarget& target : exportTargets())
+        if (target.writer && std::ranges::find(names, target.*name) == names.end())
+            names.emplace_back(target.*name);
+    return names;
+}
+
 } // namespace
 
 void addExport(CLI::App& program, Console& console) {
@@ -134,11 +146,15 @@ void addExport(CLI::App& program, Console& console) {
     verb->add_option("--mask", arguments->run.mask, "Mask .json with the cuts; needed unless there is an --adapter")
         ->option_text("FILE");
     addAdapterOption(*verb, arguments->run);
-    verb->add_option("--as", arguments->target, targetsHelp())->required();
+    verb->add_option("--as", arguments->target, targetsHelp())
+        ->required()
+        ->check(offers(namesOfTargets(&ExportTarget::as)));
     verb->add_option("--layout", arguments->layout,
-                     "Layout of the export; auto = the first that can hold the mask [auto]");
+                     "Layout of the export; auto = the first that can hold the mask [auto]")
+        ->check(offers(namesOfTargets(&ExportTarget::layout)));
     verb->add_option("--type", arguments->request.type,
-                     "Type of all matrices: F32, F16, BF16; in GGUF also Q8_0, Q5_1, Q5_0, Q4_1, Q4_0 [as stored]");
+                     "Type of all matrices: F32, F16, BF16; in GGUF also Q8_0, Q5_1, Q5_0, Q4_1, Q4_0 [as stored]")
+        ->check(offers({"F32", "F16", "BF16", "Q8_0", "Q5_1", "Q5_0", "Q4_1", "Q4_0"}));
     verb->add_option("--legalise", arguments->legalise,
                      "Change the mask so that all KV groups of a layer keep equally many heads: cut = cut more heads, "
                      "keep = restore heads, either = whichever changes fewer [cut]")
@@ -147,6 +163,7 @@ void addExport(CLI::App& program, Console& console) {
         ->check(CLI::IsMember({"cut", "keep", "either"}));
     verb->add_option("--protect", arguments->protect,
                      "Units that --legalise does not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
+        ->check(offers({"first_last", "none"}))
         ->capture_default_str();
     verb->add_option("--text", arguments->text,
                      "Text on which the masked model and the export are evaluated, for the output and the card")

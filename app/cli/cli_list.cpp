@@ -7,6 +7,7 @@
 #include "analysis/tasks/task.h"
 #include "analysis/training/training_settings.h"
 #include "app/cli/cli_common.h"
+#include "app/cli/list_items.h"
 #include "backends/config/architectures.h"
 #include "backends/formats/formats.h"
 #include "backends/json/result_json.h"
@@ -146,6 +147,15 @@ void printItems(const std::vector<ListItem>& items) {
 }
 
 } // namespace
+
+std::vector<std::string> listedIds(const std::string& kind) {
+    std::vector<std::string> ids;
+    for (const Kind& known : kinds)
+        if (known.name == kind)
+            for (const ListItem& item : known.items())
+                ids.push_back(item.id);
+    return ids;
+}
 
 void addList(CLI::App& program, Console& console) {
     auto kind = std::make_shared<std::string>();

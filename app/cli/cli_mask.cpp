@@ -5,6 +5,7 @@
 #include "analysis/masks/price.h"
 #include "analysis/masks/protection.h"
 #include "app/cli/cli_common.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/atomic_file.h"
 #include "backends/export/export_targets.h"
 #include "backends/json/mask_result_json.h"
@@ -215,7 +216,8 @@ CLI::App* addVerb(CLI::App& parent, const char* verbName, const char* summary, i
     CLI::App* verb = parent.add_subcommand(verbName, summary);
     verb->add_option("MASK", arguments->files, "Mask .json")->required()->expected(least, most);
     verb->add_option("--model", arguments->model,
-                     "Checkpoint of the masks: checks their structure and counts parameters, bytes and operations");
+                     "Checkpoint of the masks: checks their structure and counts parameters, bytes and operations")
+        ->option_text("MODEL");
     addCommonOptions(*verb, console);
     verb->callback([work = std::move(work), arguments, &console] {
         if (!arguments->out.empty())
@@ -230,6 +232,7 @@ void addOutput(CLI::App& verb, MaskArguments& arguments) {
         ->option_text("FILE");
     verb.add_option("--protect", arguments.protect,
                     "Units that the result does not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
+        ->check(offers({"first_last", "none"}))
         ->capture_default_str();
     addForceOption(verb, arguments.force);
 }
@@ -239,11 +242,12 @@ void addOutput(CLI::App& verb, MaskArguments& arguments) {
 void addMask(CLI::App& program, Console& console) {
     CLI::App* mask = program.add_subcommand("mask", "Show and combine masks");
     mask->require_subcommand(1);
-    const auto add = [&](const char* verb, const char* summary, int least, int most, Work work) {
+    const auto add = [&](const char* verb, const char* summary, const char* example, int least, int most, Work work) {
         auto arguments = std::make_shared<MaskArguments>();
         CLI::App* added = addVerb(*mask, verb, summary, least, most, std::move(work), arguments, console);
         if (verb != std::string_view("show"))
             addOutput(*added, *arguments);
+        added->footer(std::string("Example: secateur-cli mask ") + verb + " " + example);
         if (verb == std::string_view("invert")) {
             std::vector<std::string> names;
             for (const CutUnit unit : units)
@@ -258,16 +262,21 @@ void addMask(CLI::App& program, Console& console) {
         return
             [what, with](const MaskArguments& arguments, const Console& own) { combine(what, with, arguments, own); };
     };
-    add("show", "Show the cuts of a mask and what they save", 1, 1, showMask);
-    add("union", "Cut the units that any of the masks cuts", 2, any, combining("union", unionOf));
-    add("intersect", "Cut the units that all masks cut", 2, any, combining("intersection", intersectionOf));
-    add("subtract", "Cut the units that the first mask cuts and the others do not", 2, any,
-        combining("difference", subtraction));
-    add("diff", "Show the cuts of only the first, only the second, and both masks", 2, 2, diffMasks);
-    add("invert", "Cut exactly the units of one kind that a mask keeps", 1, 1, invert);
-    add("grow", "Cut whole KV groups where a mask cuts some of their heads", 1, 1, grow);
-    add("legalise", "Change as few heads as possible until all KV groups of a layer keep the same number", 1, 1,
-        legalise);
+    add("show", "Show the cuts of a mask and what they save", "cut.mask.json", 1, 1, showMask);
+    add("union", "Cut the units that any of the masks cuts", "a.mask.json b.mask.json --out both.mask.json", 2, any,
+        combining("union", unionOf));
+    add("intersect", "Cut the units that all masks cut", "a.mask.json b.mask.json --out shared.mask.json", 2, any,
+        combining("intersection", intersectionOf));
+    add("subtract", "Cut the units that the first mask cuts and the others do not",
+        "a.mask.json b.mask.json --out rest.mask.json", 2, any, combining("difference", subtraction));
+    add("diff", "Show the cuts of only the first, only the second, and both masks", "a.mask.json b.mask.json", 2, 2,
+        diffMasks);
+    add("invert", "Cut exactly the units of one kind that a mask keeps",
+        "cut.mask.json --unit head --out other.mask.json", 1, 1, invert);
+    add("grow", "Cut whole KV groups where a mask cuts some of their heads", "cut.mask.json --out whole.mask.json", 1,
+        1, grow);
+    add("legalise", "Change as few heads as possible until all KV groups of a layer keep the same number",
+        "cut.mask.json --out legal.mask.json", 1, 1, legalise);
     mask->footer("Example: secateur-cli mask union a.mask.json b.mask.json --out both.mask.json");
 }
 

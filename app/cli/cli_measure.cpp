@@ -3,6 +3,7 @@
 #include "analysis/figures/figure.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/measure_text.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/folders.h"
 #include "backends/engine/memory_check.h"
@@ -214,12 +215,13 @@ void addMeasure(CLI::App& program, Console& console) {
             "--metric", arguments->metrics,
             "ID[:key=value]..., separated by commas, or a group: weights, forward, gradient, ablation, all = all "
             "that are not slow (see: list metrics)")
-        ->required();
+        ->required()
+        ->check(offersIds("metrics", Several::byComma, {"weights", "forward", "gradient", "ablation", "all"}));
     addMaskOption(*verb, arguments->run);
     addMeasureOptions(*verb, arguments->text);
     addRunOptions(*verb, arguments->run);
-    verb->add_option("--out", arguments->out, "Session .h5 to write, or to add to");
-    verb->add_option("--csv", arguments->csv, "Folder for one CSV file per result");
+    verb->add_option("--out", arguments->out, "Session .h5 to write, or to add to")->option_text("FILE");
+    verb->add_option("--csv", arguments->csv, "Folder for one CSV file per result")->option_text("DIR");
     addForceOption(*verb, arguments->force);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli measure Llama-3.1-8B --metric weights,gate_norm:fold_norm=true --out llama.h5");

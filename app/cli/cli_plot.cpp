@@ -7,6 +7,7 @@
 #include "app/cli/measure_text.h"
 #include "app/cli/offscreen.h"
 #include "app/cli/run_forecast.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/atomic_file.h"
 #include "backends/json/figure_json.h"
 #include "backends/session/mask_json.h"
@@ -302,10 +303,13 @@ void addPlot(CLI::App& program, Console& console) {
     CLI::App* verb = program.add_subcommand("plot", "Draw a figure from a session or a checkpoint");
     verb->add_option("SESSION", arguments->path, "Session .h5, or a MODEL on which the results are measured first")
         ->required();
-    verb->add_option("--figure", arguments->figure, "ID[:key=value]... (see: list figures)")->required();
+    verb->add_option("--figure", arguments->figure, "ID[:key=value]... (see: list figures)")
+        ->required()
+        ->check(offersIds("figures"));
     verb->add_option("--out", arguments->out,
                      "FILE.png, .svg or .pdf; .csv or .json for the numbers; .md, .tex or .html for tables")
-        ->required();
+        ->required()
+        ->option_text("FILE");
     verb->add_option("--width", arguments->width, "Width of the figure: column (8.4 cm) or page (17.4 cm)")
         ->check(CLI::IsMember({"column", "page"}))
         ->capture_default_str();

@@ -8,6 +8,7 @@
 #include "app/cli/measure_text.h"
 #include "app/cli/run_forecast.h"
 #include "app/cli/search_logs.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/atomic_file.h"
 #include "backends/engine/memory_check.h"
 #include "backends/export/export_targets.h"
@@ -165,7 +166,9 @@ void addPrune(CLI::App& program, Console& console) {
     CLI::App* verb = program.add_subcommand("prune", "Make a mask with a strategy");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
-    verb->add_option("--strategy", arguments->strategy, "ID[:key=value]... (see: list strategies)")->required();
+    verb->add_option("--strategy", arguments->strategy, "ID[:key=value]... (see: list strategies)")
+        ->required()
+        ->check(offersIds("strategies"));
     verb->add_option(
             "--budget", arguments->budget,
             "How much to cut: units (8), a share of all units of that kind (12.5%), or a share of what the model has "
@@ -174,6 +177,7 @@ void addPrune(CLI::App& program, Console& console) {
     verb->add_option("--out", arguments->out, "Mask .json to write")->required()->option_text("FILE");
     verb->add_option("--protect", arguments->protect,
                      "Units that are not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
+        ->check(offers({"first_last", "none"}))
         ->capture_default_str();
     verb->add_option("--mask", arguments->base, "Mask .json to extend; the budget counts the additional cuts")
         ->option_text("FILE");

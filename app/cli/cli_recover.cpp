@@ -3,6 +3,7 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/training/training_run.h"
 #include "app/cli/cli_common.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/folders.h"
 #include "backends/engine/adapted_model.h"
@@ -279,15 +280,18 @@ void addSettingOptions(CLI::App& verb, SettingOptions& options) {
     verb.add_option("--alpha", options.alpha, "Alpha of the updates, which are scaled by alpha / rank [recipe]");
     verb.add_option("--dropout", options.dropout, "Probability of dropout at the inputs of the updates [recipe]");
     verb.add_option("--targets", options.targets, "Projections with updates: q, k, v, o, gate, up, down [recipe]")
+        ->check(offers({"q", "k", "v", "o", "gate", "up", "down"}, Several::byComma))
         ->delimiter(',');
     verb.add_option("--train", options.trained,
                     "Weights to train: lora, norms, head (classifier), compensation (factors and biases of the mask) "
                     "[lora]")
+        ->check(offers({"lora", "norms", "head", "compensation"}, Several::byComma))
         ->delimiter(',');
     verb.add_option("--lr", options.learningRate, "Learning rate [recipe]");
     verb.add_option("--weight-decay", options.weightDecay, "Decoupled weight decay of AdamW [recipe]");
     verb.add_option("--clip", options.clipNorm, "Largest norm of the gradients, 0 for no limit [recipe]");
-    verb.add_option("--schedule", options.decay, "Decay of the learning rate: linear, cosine or none [recipe]");
+    verb.add_option("--schedule", options.decay, "Decay of the learning rate: linear, cosine or none [recipe]")
+        ->check(offers({"linear", "cosine", "none"}));
     verb.add_option("--warmup", options.warmup, "Steps in which the learning rate rises [recipe]");
     verb.add_option("--batch", options.batch, "Sequences of a batch [recipe]");
     verb.add_option("--accumulate", options.accumulation, "Batches of a step [recipe]");
@@ -295,7 +299,8 @@ void addSettingOptions(CLI::App& verb, SettingOptions& options) {
     verb.add_option("--epochs", options.epochs, "Passes over the data [recipe]");
     verb.add_option("--steps", options.steps, "Number of steps [from the epochs]");
     verb.add_option("--minutes", options.minutes, "Duration in minutes, from which the number of steps is computed");
-    verb.add_option("--teacher", options.teacher, "Teacher whose probabilities are learned too: dense [none]");
+    verb.add_option("--teacher", options.teacher, "Teacher whose probabilities are learned too: dense [none]")
+        ->check(offers({"dense"}));
     verb.add_option("--teacher-weight", options.teacherWeight,
                     "Share of the divergence from the teacher in the loss [0.5]");
     verb.add_option("--teacher-top", options.teacherTop, "Number of the teacher's most probable tokens to learn [64]");
@@ -305,7 +310,8 @@ void addSettingOptions(CLI::App& verb, SettingOptions& options) {
 void addDataOptions(CLI::App& verb, RecoverArguments& arguments) {
     TrainingDataRequest& data = arguments.data;
     verb.add_option("--data", data.path, "Text, .jsonl or .json to train on [built-in text]")->option_text("FILE");
-    verb.add_option("--format", data.format, "text, instructions, chat or classification [detected]");
+    verb.add_option("--format", data.format, "text, instructions, chat or classification [detected]")
+        ->check(offers({"text", "instructions", "chat", "classification"}));
     verb.add_option("--template", data.templateName,
                     "Template of instructions or chats: alpaca, chatml, ... [automatic]");
     verb.add_option("--field", data.field, "Field of a row that contains its text [automatic]");
@@ -331,7 +337,8 @@ void addRecover(CLI::App& program, Console& console) {
         ->required()
         ->option_text("DIR");
     verb->add_option("--recipe", arguments->recipe,
-                     "Id of a recipe (see: list recipes) [amp, with one sequence a step]");
+                     "Id of a recipe (see: list recipes) [amp, with one sequence a step]")
+        ->check(offersIds("recipes"));
     verb->add_option("--save-every", arguments->saveSeconds, "Seconds after which the run is stored")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();

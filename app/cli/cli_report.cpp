@@ -4,6 +4,7 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/offscreen.h"
 #include "app/cli/output.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/atomic_file.h"
 #include "backends/json/report_json.h"
 #include "backends/session/session_hdf5.h"
@@ -71,11 +72,11 @@ void reportVerb(const ReportArguments& arguments, const Console& console) {
         printJson(reportJson(report, arguments.out));
 }
 
-std::string partsHelp() {
+std::vector<std::string> partIds() {
     std::vector<std::string> ids;
     for (const ReportPartInfo& part : reportParts())
         ids.emplace_back(part.id);
-    return join(ids, ", ");
+    return ids;
 }
 
 } // namespace
@@ -84,17 +85,19 @@ void addReport(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<ReportArguments>();
     CLI::App* verb = program.add_subcommand("report", "Write a report on a session as HTML or PDF");
     verb->add_option("SESSION", arguments->path, "Session .h5")->required();
-    verb->add_option("--out", arguments->out, "FILE.html or .pdf")->required();
+    verb->add_option("--out", arguments->out, "FILE.html or .pdf")->required()->option_text("FILE");
     verb->add_option("--title", arguments->title, "Title of the report [names the model]")->check(isUtf8());
-    verb->add_option("--parts", arguments->parts, "Parts, several by comma: " + partsHelp() + " [all]")
-        ->option_text("LIST");
+    verb->add_option("--parts", arguments->parts, "Parts, several by comma: " + join(partIds(), ", ") + " [all]")
+        ->option_text("LIST")
+        ->check(offers(partIds(), Several::byComma));
     verb->add_option(
             "--figures", arguments->figures,
             "Figures and tables, several by comma: ID[:key=value]... (see: list figures) [all that the session "
             "can draw]")
         ->option_text("LIST")
         ->delimiter(',')
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->check(offersIds("figures", Several::byComma));
     addForceOption(*verb, arguments->force);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli report llama.h5 --out llama.pdf --parts model,figures,evaluations");

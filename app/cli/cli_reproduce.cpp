@@ -6,6 +6,7 @@
 #include "analysis/running/runner.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/verbs.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/folders.h"
 #include "backends/json/reproduction_json.h"
@@ -288,7 +289,9 @@ void addReproduce(CLI::App& program, Console& console) {
     auto arguments = std::make_shared<ReproduceArguments>();
     CLI::App* verb = program.add_subcommand(
         "reproduce", "Run a paper's recipe on any model, and draw the paper's figures and tables");
-    verb->add_option("PAPER", arguments->paper, "Id of a paper (see: list papers)")->required();
+    verb->add_option("PAPER", arguments->paper, "Id of a paper (see: list papers)")
+        ->required()
+        ->check(offersIds("papers"));
     verb->add_option("MODEL", arguments->model, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
     verb->add_option("--size", arguments->size, "Size of the recipe: quick or paper")

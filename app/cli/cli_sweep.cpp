@@ -12,6 +12,7 @@
 #include "app/cli/sweep_output.h"
 #include "app/cli/sweep_recovery.h"
 #include "app/cli/sweep_session.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/runtime.h"
 #include "backends/export/export_targets.h"
 #include "backends/text/sweep_texts.h"
@@ -217,6 +218,7 @@ void sweepVerb(SweepArguments& arguments, const Console& console) {
 void addPointOptions(CLI::App& verb, SweepArguments& arguments) {
     verb.add_option("--strategy", arguments.strategies, "ID[:key=value]... (see: list strategies); several by comma")
         ->option_text("ID,...")
+        ->check(offersIds("strategies", Several::byComma))
         ->allow_extra_args(false);
     verb.add_option("--budgets", arguments.budgets,
                     "How much to cut, several by comma: units (8), shares of all units of that kind (12.5%), or shares of "
@@ -226,7 +228,8 @@ void addPointOptions(CLI::App& verb, SweepArguments& arguments) {
         ->check(CLI::Range(1, 10'000))
         ->capture_default_str();
     verb.add_option("--preset", arguments.preset, "Sweep of a paper (see: list presets), instead of --strategy")
-        ->option_text("ID");
+        ->option_text("ID")
+        ->check(offersIds("presets"));
     verb.add_option("--size", arguments.size, "Size of the preset: quick or paper")
         ->check(CLI::IsMember({"quick", "paper"}))
         ->capture_default_str();
@@ -234,9 +237,11 @@ void addPointOptions(CLI::App& verb, SweepArguments& arguments) {
                     "Compensation of masks, several by comma: own (as the strategy leaves them), none, bias, scale, both, "
                     "weights")
         ->option_text("LIST")
+        ->check(offers({"own", "none", "bias", "scale", "both", "weights"}, Several::byComma))
         ->capture_default_str();
     verb.add_option("--protect", arguments.request.protect,
                     "Units that are not cut: first_last, none, or layers and heads such as 0,29,3.4,5.1-3")
+        ->check(offers({"first_last", "none"}))
         ->capture_default_str();
     verb.add_option("--seed", arguments.request.seed, "Seed of the first run of a strategy that depends on it")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{std::numeric_limits<std::int64_t>::max()} / 2))
@@ -262,7 +267,8 @@ void addScoreOptions(CLI::App& verb, SweepArguments& arguments) {
     verb.add_option_function<std::string>(
             "--protocol", [&scored](const std::string& text) { scored.protocol = textProtocolOf(text); },
             "token_ppl: loss per token in independent windows; word_ppl: loss per word in rolling windows [token_ppl]")
-        ->option_text("ID");
+        ->option_text("ID")
+        ->check(offers({"token_ppl", "word_ppl"}));
     verb.add_option("--window", scored.window,
                     "Window length of the scored text in tokens [the model's context; token_ppl: at most 2048]")
         ->check(CLI::Range(2, 1 << 24));
@@ -272,6 +278,7 @@ void addScoreOptions(CLI::App& verb, SweepArguments& arguments) {
                             ->allow_extra_args(false);
     verb.add_option("--format", arguments.tasks.format, "Format of the task files [found by the fields of the first row]")
         ->option_text("ID")
+        ->check(offersIds("tasks"))
         ->needs(task);
     verb.add_option("--shots", arguments.tasks.shots, "Number of solved questions in front of each question")
         ->check(CLI::Range(0, 1000))

@@ -4,6 +4,7 @@
 #include "analysis/base/usage_error.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_text.h"
+#include "app/reference/offered_values.h"
 #include "backends/text/task_file.h"
 
 #include <fmt/core.h>
@@ -109,6 +110,7 @@ void addTaskOptions(CLI::App& verb, TaskOptions& options) {
     verb.add_option("--format", options.format,
                     "Format of the task files, an id of `list tasks` [found by the fields of the first row]")
         ->option_text("ID")
+        ->check(offersIds("tasks"))
         ->needs(task);
     verb.add_option("--labels", options.labels, "Label file of a PIQA task, one label per line [FILE-labels.lst]")
         ->option_text("FILE")

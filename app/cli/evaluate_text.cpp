@@ -6,6 +6,7 @@
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/model/kernels.h"
 #include "app/cli/evaluate_kept.h"
+#include "app/reference/offered_values.h"
 #include "backends/base/runtime.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/text/sequence_text.h"
@@ -146,7 +147,8 @@ void addTextOptions(CLI::App& verb, TextOptions& options) {
             "--protocol", [&rules](const std::string& text) { rules.protocol = textProtocolOf(text); },
             "token_ppl: loss per token in independent windows, as in most pruning papers; word_ppl: loss per word in "
             "rolling windows, as lm-eval's wikitext; not comparable with each other [token_ppl]")
-        ->option_text("ID");
+        ->option_text("ID")
+        ->check(offers({"token_ppl", "word_ppl"}));
     verb.add_option("--window", rules.window, "Window length in tokens [the model's context; token_ppl: at most 2048]")
         ->check(CLI::Range(2, 1 << 24));
     verb.add_option("--seq-len", options.sequenceLength, "Encoders: maximum sequence length in tokens [128]")
@@ -155,7 +157,8 @@ void addTextOptions(CLI::App& verb, TextOptions& options) {
             "--bos", [&rules](const std::string& text) { rules.bos = bosModeOf(text); },
             "BOS mode: tokenizer_default, always or first_only; token_ppl also every_window and never; word_ppl also "
             "lm_eval_new; tasks also never [tokenizer_default; token_ppl on Gemma: every_window]")
-        ->option_text("MODE");
+        ->option_text("MODE")
+        ->check(offers({"tokenizer_default", "always", "first_only", "every_window", "never", "lm_eval_new"}));
     verb.add_option("--max-tokens", rules.mostTokens,
                     "Maximum number of tokens of the text; word_ppl: of whole pages, at least one [all]")
         ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));

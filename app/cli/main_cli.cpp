@@ -101,9 +101,13 @@ void checkVerb(const CLI::App& program, int count, char** values) {
     if (count < 2 || values[1][0] == '-')
         return;
     std::vector<std::string> known;
+    bool isHidden = false;
     for (const CLI::App* verb : program.get_subcommands(nullptr))
-        known.push_back(verb->get_name());
-    if (std::find(known.begin(), known.end(), values[1]) == known.end())
+        if (!verb->get_group().empty())
+            known.push_back(verb->get_name());
+        else
+            isHidden = isHidden || verb->get_name() == values[1];
+    if (!isHidden && std::find(known.begin(), known.end(), values[1]) == known.end())
         throw UsageError(fmt::format("unknown verb; the known ones are {}", join(known, ", ")), values[1]);
 }
 

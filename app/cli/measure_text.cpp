@@ -4,6 +4,7 @@
 #include "analysis/metrics/measure_stages.h"
 #include "analysis/running/runner.h"
 #include "app/cli/run_forecast.h"
+#include "app/reference/offered_values.h"
 #include "backends/text/measure_on_text.h"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ CLI::Option* addSequenceOptions(CLI::App& verb, MeasureOptions& options) {
             "--split", [&text](const std::string& name) { text.rules.split = textSplitOf(name); },
             "Split the text into documents: document (at two or more blank lines), line, stream (the whole text), or "
             "windows (the whole text without a shorter last sequence) [document]")
-        ->option_text("ID");
+        ->option_text("ID")
+        ->check(offers({"document", "line", "stream", "windows"}));
     verb.add_option("--seq-len", text.rules.length,
                     "Maximum tokens of a sequence; longer documents give several [512; encoders 128]")
         ->check(CLI::Range(std::int64_t{3}, std::int64_t{1} << 24));
@@ -35,7 +37,8 @@ CLI::Option* addSequenceOptions(CLI::App& verb, MeasureOptions& options) {
     verb.add_option_function<std::string>(
             "--bos", [&text](const std::string& name) { text.rules.bos = bosRuleOf(name); },
             "Which sequences begin with BOS: tokenizer_default, always, never, first_only [tokenizer_default]")
-        ->option_text("MODE");
+        ->option_text("MODE")
+        ->check(offers({"tokenizer_default", "always", "never", "first_only"}));
     verb.add_option("--batch-tokens", options.batchTokens, "Maximum tokens to run at once, but at least one sequence")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
         ->capture_default_str();
@@ -51,6 +54,7 @@ void addMeasureOptions(CLI::App& verb, MeasureOptions& options) {
     verb.add_option("--format", text.taskOptions.format,
                     "Format of the task, an id of `list tasks` [found by the fields of the first row]")
         ->option_text("ID")
+        ->check(offersIds("tasks"))
         ->needs(task);
     verb.add_option("--labels", text.taskOptions.labels,
                     "Label file of a PIQA task, one label per line [FILE-labels.lst]")

@@ -1,4 +1,5 @@
 #include "app/cli/sweep_recovery.h"
+#include "app/reference/offered_values.h"
 
 #include "backends/base/folders.h"
 #include "backends/engine/adapted_model.h"
@@ -86,7 +87,8 @@ void addRecoveryOptions(CLI::App& verb, RecoveryOptions& options) {
         verb.add_option("--recover", options.recipe,
                         "Also train a LoRA adapter under each mask by this recipe (see: list recipes), and score the "
                         "recovered model as a further point")
-            ->option_text("RECIPE");
+            ->option_text("RECIPE")
+            ->check(offersIds("recipes"));
     verb.add_option("--recover-data", options.data,
                     "Text, .jsonl or .json to train on, as --data of recover [built-in text]")
         ->option_text("FILE")

@@ -26,6 +26,7 @@ void addVerbs(CLI::App& program, Console& console) {
     addPlot(program, console);
     addReport(program, console);
     addList(program, console);
+    addReference(program, console);
 }
 
 void runVerb(const CommandLine& arguments, const Console& console) {

@@ -1,3 +1,4 @@
+#include "app/reference/window_options.h"
 #include "app/window/window_services.h"
 #include "backends/base/runtime.h"
 #include "widgets/document/comparison.h"
@@ -72,6 +73,13 @@ struct Arguments {
     ExtraChoice extra;
 };
 
+/// An option of the table, which the man page and completions list too.
+QCommandLineOption listed(std::string_view name) {
+    const auto row =
+        std::find_if(windowOptions.begin(), windowOptions.end(), [&](const auto& option) { return option.name == name; });
+    return QCommandLineOption(row->name, row->description, row->value);
+}
+
 QCommandLineOption hidden(const QString& name, const QString& value) {
     QCommandLineOption option(name, {}, value);
     option.setFlags(QCommandLineOption::HiddenFromHelp);
@@ -80,14 +88,13 @@ QCommandLineOption hidden(const QString& name, const QString& value) {
 
 Arguments parse(const QCoreApplication& application) {
     QCommandLineParser parser;
-    parser.setApplicationDescription("A workbench for studying and pruning transformers.");
-    parser.addPositionalArgument("MODEL", "Model folder or file, session (.h5) or mask (.json).", "[MODEL]");
+    parser.setApplicationDescription(windowSummary);
+    parser.addPositionalArgument("MODEL", windowArgument, "[MODEL]");
     parser.addHelpOption();
     parser.addVersionOption();
-    const QCommandLineOption mask("mask", "Also open this mask.", "FILE");
-    const QCommandLineOption filter("filter", "Show only these heads, for example \"layer 3-12, not cut\".",
-                                    "CONDITIONS");
-    const QCommandLineOption reference("reference", "Compare with this session or model.", "FILE");
+    const QCommandLineOption mask = listed("mask");
+    const QCommandLineOption filter = listed("filter");
+    const QCommandLineOption reference = listed("reference");
     // Hidden options for reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");

@@ -106,8 +106,9 @@ const QMap<QString, QStringList> shelves{
     {"widgets/window",
      {"plot", "jobs", "document", "results", "curves", "evaluations", "export", "attention", "heads", "layers", "masks",
       "neurons", "report", "scatter", "training", "help", "gallery"}},
-    {"app/cli", {}},
-    {"app/window", {}},
+    {"app/cli", {"reference"}},
+    {"app/reference", {}},
+    {"app/window", {"reference"}},
 };
 
 constexpr int mostFiles = 60; ///< limit on the number of files in a shelf
