@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel of the Python package (resources/python) into build/python and prints its path. Without network if the
-# Python that PYTHON names (python3) has setuptools 77 or later, else with pip, which fetches it.
+# Builds the wheel of the Python package (resources/python) into build/python and prints its path. Needs no network if
+# the Python that PYTHON names (python3) has setuptools 77 or later; otherwise pip fetches it.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 python=${PYTHON:-python3}
@@ -18,6 +18,6 @@ if "$python" -c "$has_setuptools" 2>/dev/null; then
     (cd "$source" && "$python" -c "$build" "$out") >"$out/log" 2>&1 || { tail -n 20 "$out/log" >&2; exit 1; }
 else
     "$python" -m pip wheel --no-deps --disable-pip-version-check --wheel-dir "$out" "$source" >"$out/log" 2>&1 ||
-        { tail -n 20 "$out/log" >&2; echo "The wheel needs setuptools 77 or later, or network to fetch it." >&2; exit 1; }
+        { tail -n 20 "$out/log" >&2; echo "setuptools 77 or later is missing and could not be fetched." >&2; exit 1; }
 fi
 ls -t "$out"/secateur-*.whl | head -n 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests the Python package (resources/python) with the Python that PYTHON names (python3). Compares masked models and sessions
-# with secateur-cli where SECATEUR_CLI, or a build, has it; that takes some minutes, less with SECATEUR_FAMILIES=llama,gpt2.
-# Arguments go to unittest: scripts/test-python.sh test_masks
+# Tests the Python package (resources/python) with the Python that PYTHON names (python3). Compares masked models and
+# sessions with secateur-cli where SECATEUR_CLI, or a build, has it. That takes some minutes, less with
+# SECATEUR_FAMILIES=llama,gpt2. Arguments go to unittest: scripts/test-python.sh test_masks
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 python=${PYTHON:-python3}

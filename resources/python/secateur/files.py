@@ -28,15 +28,16 @@ def write_aside(path: pathlib.Path, data: bytes) -> None:
 
 
 def fingerprint(folder) -> str:
-    """The fingerprint of a checkpoint, as `secateur-cli inspect` prints it: a SHA-256 over names, shapes and sampled bytes
-    of all tensors. folder: a Hugging Face folder with safetensors.
+    """The fingerprint of a checkpoint, as `secateur-cli inspect` prints it: a SHA-256 over names, shapes and sampled
+    bytes of all tensors. folder: a Hugging Face folder with safetensors.
     """
     tensors = {}
     for file in _weight_files(pathlib.Path(folder)):
         header, begin = _header(file)
         for name, entry in header.items():
             if name != "__metadata__":
-                tensors[name] = (entry["shape"], file, begin + entry["data_offsets"][0], begin + entry["data_offsets"][1])
+                first, end = entry["data_offsets"]
+                tensors[name] = (entry["shape"], file, begin + first, begin + end)
     total = hashlib.sha256()
     for name in sorted(tensors, key=str.encode):
         shape, file, first, end = tensors[name]

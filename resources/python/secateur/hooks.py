@@ -1,7 +1,7 @@
 """Masks on models of transformers, by hooks. The weights stay as they are.
 
-Cut units are computed and set to 0, so a masked model is no faster than the dense one; `secateur-cli export` writes smaller
-checkpoints.
+Cut units are computed and set to 0, so a masked model is no faster than the dense one; `secateur-cli export` writes
+smaller checkpoints.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def _hooked(parts: LayerParts, mask: LayerMask) -> list:
     is_bypassed = mask.attention == BYPASS and not mask.drops_attention
     if is_bypassed:
         values = OwnValues(parts)
-        hooks += [parts.value.register_forward_hook(values.keep), parts.output.register_forward_pre_hook(values.replace)]
+        hooks.append(parts.value.register_forward_hook(values.keep))
+        hooks.append(parts.output.register_forward_pre_hook(values.replace))
     alpha = mask.alpha if is_bypassed else 1.0
     if alpha != 1 and parts.norm_after is not None:  # the norm would cancel a factor of its input
         hooks.append(parts.norm_after.register_forward_hook(Output(None, None, alpha)))

@@ -1,6 +1,7 @@
 """Masks to and from the forms of other programs: kept and pruned heads of each layer, head masks, dropped layers.
 
-`like` gives the structure of a new mask: another mask, or an open model of transformers. A new mask keeps everything else.
+`like` gives the structure of a new mask: another mask, or an open model of transformers. A new mask keeps everything
+else.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from .mask import DROP, Mask
 
 
 def to_kept_heads(mask: Mask) -> list[list[int]]:
-    """The kept heads of each layer. None of a dropped sublayer or block are kept; that its output bias is gone too is lost
-    in this form. A bypass of queries and keys is lost.
+    """The kept heads of each layer; none of a dropped sublayer or block. This form does not say that a dropped sublayer
+    has no output bias, and has no bypass of queries and keys.
     """
     return [np.flatnonzero(kept).tolist() for kept in _kept(mask)]
 
@@ -25,8 +26,8 @@ def to_kept_kv_groups(mask: Mask) -> list[list[int]]:
 
 
 def from_kept_heads(kept, like) -> Mask:
-    """A mask from the kept heads of each layer: a list of lists, or a dictionary {layer: heads} in which layers that are
-    not listed keep all. A layer without kept heads keeps the bias of its output projection.
+    """A mask from the kept heads of each layer: a list of lists, or a dictionary {layer: heads}. Layers that are not in
+    the dictionary keep all heads. A layer without kept heads keeps the bias of its output projection.
     """
     mask = empty_like(like)
     layers = dict(kept) if isinstance(kept, dict) else dict(enumerate(kept))

@@ -23,7 +23,7 @@ class LayerMask:
 
     heads: np.ndarray  # bool [heads], True = kept
     neurons: np.ndarray  # bool [neurons], True = kept
-    attention: str = KEEP  # "keep", "drop" (adds nothing, not even its bias) or "bypass_qk" (each token sees itself only)
+    attention: str = KEEP  # "keep", "drop" (adds nothing, not even its bias), "bypass_qk" (tokens see themselves only)
     alpha: float = 1.0  # factor of the attention update under bypass_qk; 1 otherwise
     mlp: bool = True  # False = the sublayer adds nothing
     block: bool = True  # False = the residual stream passes the layer unchanged
@@ -195,7 +195,7 @@ class Mask:
                 if layer.compensation and self.tied_to(index)[0] == index}
 
     def counts(self) -> dict[str, int]:
-        """Numbers of cuts, as a mask file lists them: heads and neurons inside a dropped sublayer or block do not count."""
+        """Numbers of cuts, as a mask file lists them: without heads and neurons of dropped sublayers and blocks."""
         layers = self.canonical().layers
         return {"heads": sum(int((~layer.heads).sum()) for layer in layers),
                 "neurons": sum(int((~layer.neurons).sum()) for layer in layers),

@@ -61,8 +61,8 @@ class _Fields:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 def read_mask(path, model=None) -> Mask:
-    """Reads a mask file and the compensation beside it. With a model of transformers, the mask must be of its structure,
-    and layers that share weights are known. Raises Error that names the place.
+    """Reads a mask file and the compensation beside it. With a model of transformers, the mask must be of its
+    structure, and layers that share weights are known. Raises Error that names the place.
     """
     path = pathlib.Path(path)
     if path.stat().st_size > LONGEST_MASK:
@@ -207,8 +207,8 @@ def _link_of(file: _Fields) -> _Fields | None:
 def _add_compensation(mask: Mask, link: _Fields, path: pathlib.Path) -> None:
     file = path.resolve().parent / link.values["file"]
     if not file.exists():
-        warnings.warn(f"{path}: the file of its compensation, {file.name}, does not exist: the mask is read without its "
-                      "compensation", stacklevel=3)
+        warnings.warn(f"{path}: the file of its compensation, {file.name}, does not exist: the mask is read without "
+                      "its compensation", stacklevel=3)
         return
     data = file.read_bytes()
     if digest_of_bytes(data) != link.values["sha256"]:

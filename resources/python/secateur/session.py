@@ -31,7 +31,7 @@ def _needed(module: str):
 
 
 def _check_sum(path: pathlib.Path) -> None:
-    """Compares the SHA-256 in the last line of the file with its bytes. Files that other programs wrote have no such line."""
+    """Compares the SHA-256 in the last line of the file with its bytes. Files of other programs have no such line."""
     size, length = path.stat().st_size, len(_MARK) + 64 + 1
     with open(path, "rb") as file:
         file.seek(max(0, size - length))
@@ -78,8 +78,8 @@ class Session:
     # --- metrics ---
 
     def results(self):
-        """A row for each measurement of a metric, in the order of measuring: `result_id`, `key`, the metric's texts, what
-        identifies the measurement, and `path`, the dataset in the file.
+        """A row for each measurement of a metric, in the order of measuring: `result_id`, `key`, the metric's texts,
+        what identifies the measurement, and `path`, the dataset in the file.
         """
         with self._open() as file:
             rows = [result_row(dataset) for dataset in _measurements(file)]
@@ -87,8 +87,8 @@ class Session:
 
     def values(self, result: str):
         """The values of a measurement, a row for each cell: `layer`, the scope's column (`head`, `kv_group`, `neuron`),
-        `value`, and where they exist `length`, `standard_error`, `class` and features. Cells that the model does not have
-        are left out. result: `gate_norm_head` (the latest) or `sink_head@1a2b3c4d`.
+        `value`, and where they exist `length`, `standard_error`, `class` and features. Cells that the model does not
+        have are left out. result: `gate_norm_head` (the latest) or `sink_head@1a2b3c4d`.
         """
         with self._open() as file:
             return self._table(value_rows(_dataset_of(file, result)))
@@ -139,8 +139,8 @@ class Session:
     # --- evaluations ---
 
     def evaluations(self):
-        """A row for each evaluation: mask, dtype, device and, where a text was scored, `protocol`, `window`, `loss_nats`,
-        `standard_error`, `perplexity`; where times were taken `tokens_per_second`.
+        """A row for each evaluation: mask, dtype, device and, where a text was scored, `protocol`, `window`,
+        `loss_nats`, `standard_error`, `perplexity`; where times were taken `tokens_per_second`.
         """
         return self._table(self._of_evaluations(lambda group: [evaluation_row(group)]), ("number", "mask_name"))
 
@@ -165,8 +165,8 @@ class Session:
     # --- curves ---
 
     def curves(self):
-        """A row for each point of each curve: `strategy` (`dense` for the dense model), `conditions` (points with the same
-        number were measured on the same texts), the datasets of the format, and `TASK.METRIC` with its errors and
+        """A row for each point of each curve: `strategy` (`dense` for the dense model), `conditions` (points with the
+        same number were measured on the same texts), the datasets of the format, and `TASK.METRIC` with its errors and
         differences.
         """
         with self._open() as file:

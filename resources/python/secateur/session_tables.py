@@ -8,7 +8,8 @@ import numpy as np
 
 _RESULT_TEXTS = ("result_id", "title", "unit", "scope", "needs", "prune_first", "model_fingerprint", "mask_digest",
                  "data_digest", "dtype", "device", "created", "text", "split", "bos")
-_RESULT_NUMBERS = ("seconds", "sequences", "tokens", "all_tokens", "sequence_length", "part", "parts", "is_complete", "order")
+_RESULT_NUMBERS = ("seconds", "sequences", "tokens", "all_tokens", "sequence_length", "part", "parts", "is_complete",
+                   "order")
 _EVALUATION = ("mask_name", "mask_digest", "adapter_name", "adapter_digest", "dtype", "device", "created", "seconds")
 _TEXT = ("source", "digest", "protocol", "bos", "window", "windows", "tokens", "unit", "loss_nats", "standard_error",
          "perplexity")

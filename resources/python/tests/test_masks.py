@@ -44,12 +44,15 @@ class Files(unittest.TestCase):
                                              {"layer": 2, "block": "drop"}], note="by hand"))
         self.assertEqual([np.flatnonzero(~layer.heads).tolist() for layer in mask.layers], [[1, 2, 3], [], []])
         self.assertEqual(np.flatnonzero(~mask.layers[0].neurons).tolist(), [0, 1, 2, 3, 7])
-        self.assertEqual((mask.layers[1].attention, mask.layers[1].alpha, mask.layers[1].mlp), ("bypass_qk", 0.5, False))
+        second = mask.layers[1]
+        self.assertEqual((second.attention, second.alpha, second.mlp), ("bypass_qk", 0.5, False))
         self.assertEqual((mask.layers[2].block, mask.note), (False, "by hand"))
-        self.assertEqual(mask.counts(), {"heads": 3, "neurons": 5, "attention": 0, "bypassed": 1, "mlp": 1, "blocks": 1})
+        self.assertEqual(mask.counts(),
+                         {"heads": 3, "neurons": 5, "attention": 0, "bypassed": 1, "mlp": 1, "blocks": 1})
 
     def test_a_written_mask_is_read_again(self):
-        mask = dense(note="ü", fingerprint="sha256:ab").cut_heads(0, [3]).cut_neurons(1, [0, 1, 2, 9]).drop_attention(2)
+        mask = dense(note="ü", fingerprint="sha256:ab")
+        mask.cut_heads(0, [3]).cut_neurons(1, [0, 1, 2, 9]).drop_attention(2)
         again = secateur.parse_mask(mask.to_json())
         self.assertEqual((again.to_json(), again.digest()), (mask.to_json(), mask.digest()))
         self.assertIn('\n    {"layer": 1, "neurons_cut": [[0, 2], 9]},\n', mask.to_json())
@@ -72,7 +75,8 @@ class Files(unittest.TestCase):
         for layers, message in cases:
             with self.subTest(layers=layers), self.assertRaisesRegex(secateur.Error, message):
                 secateur.parse_mask(document(layers))
-        for text, message in (("{", "is not JSON"), ("[]", "is not a mask"), ('{"secateur_mask": 2}', "states version 2"),
+        for text, message in (("{", "is not JSON"), ("[]", "is not a mask"),
+                              ('{"secateur_mask": 2}', "states version 2"),
                               ('{"secateur_mask": 1, "secateur_mask": 1}', "twice"),
                               (document([], more=1), '"more" is not one of'),
                               ('{"secateur_mask": 1, "model": {"architecture": "llama"}, "layers": []}',
@@ -106,7 +110,8 @@ class Compensations(unittest.TestCase):
             self.compensated(0.25).write(path)
             again = secateur.read_mask(path)
             self.assertEqual(again.digest(), self.compensated(0.25).digest())
-            self.assertEqual(again.layers[0].compensation["head_scale"].tolist(), [2, 1, 1, 1])  # a cut head has no factor
+            factors = again.layers[0].compensation["head_scale"]
+            self.assertEqual(factors.tolist(), [2, 1, 1, 1])  # a cut head has no factor
             others = [file for file in path.parent.iterdir() if file != path]
             self.assertEqual(len(others), 1)
             others[0].write_bytes(others[0].read_bytes() + b" ")

@@ -16,7 +16,8 @@ WITHOUT_BOS = ("--bos", "never")
 # The masks under which options and classes are compared. Losses of decoders are compared under all masks.
 BY_OPTIONS = {"llama": ("everything", "scale", "bypass"), "gemma2": ("everything", "scale", "bypass"),
               "bert": ("everything", "scale", "weights", "heads", "neurons", "attention", "mlp", "block", "bypass"),
-              "albert": ("everything", "scale", "weights", "block", "mlp"), "albert-inner": ("scale", "weights", "block")}
+              "albert": ("everything", "scale", "weights", "block", "mlp"),
+              "albert-inner": ("scale", "weights", "block")}
 
 
 @needs("torch", "transformers")

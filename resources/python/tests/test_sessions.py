@@ -24,7 +24,8 @@ class Sessions(unittest.TestCase):
         chance = random.Random(5)
         (folder / "text.txt").write_text(" ".join(word(chance.randrange(4, WORDS)) for _ in range(160)))
         (folder / "task.jsonl").write_text("".join(
-            json.dumps({"query": "w4 w5", "choices": ["w6", "w7", "w8"], "gold": gold}) + "\n" for gold in (0, 1, 2, 1)))
+            json.dumps({"query": "w4 w5", "choices": ["w6", "w7", "w8"], "gold": gold}) + "\n"
+            for gold in (0, 1, 2, 1)))
         mask = secateur.Mask.of_model(model).cut_heads(1, [0, 3]).cut_neurons(0, range(5)).bypass(3, 0.5)
         mask.layers[0].compensation = {"mlp_bias": numpy.full(24, 0.1, "float32")}
         mask.write(cls.mask)
@@ -33,7 +34,8 @@ class Sessions(unittest.TestCase):
                            "--seq-len", 16, *common)
         cls.evaluated = cli("evaluate", cls.model, "--mask", cls.mask, "--window", 16, "--task",
                             f"{folder / 'task.jsonl'}:format=generic", *common)
-        cls.swept = cli("sweep", cls.model, "--strategy", "random_head,block_influence", "--budgets", "params:5%,params:10%", "--score", folder / "text.txt",
+        cls.swept = cli("sweep", cls.model, "--strategy", "random_head,block_influence",
+                        "--budgets", "params:5%,params:10%", "--score", folder / "text.txt",
                         "--seq-len", 16, "--window", 16, "--task", f"{folder / 'task.jsonl'}:format=generic", *common)
         cls.session = secateur.open_session(cls.file)
 
@@ -68,7 +70,8 @@ class Sessions(unittest.TestCase):
         pattern = self.session.values("attention_pattern")
         printed = self.measured["metrics"]["attention_pattern"]
         self.assertEqual(list(pattern["class"]), [name for layer in printed["classes"] for name in layer])
-        for found, value in zip(pattern["entropy"], (value for layer in printed["features"]["entropy"] for value in layer)):
+        entropies = [value for layer in printed["features"]["entropy"] for value in layer]
+        for found, value in zip(pattern["entropy"], entropies):
             self.close(found, value)
 
     def test_masks_are_those_of_the_files(self):
