@@ -162,7 +162,7 @@ private slots:
     /// Epochs other than the paper's two are further steps, which points of two epochs do not fulfil.
     void epochsAreStepsOfTheRecipe() {
         Session session = ampSession();
-        RecipeChoice choice{.size = SweepSize::paper};
+        RecipeChoice choice{.model = "m.gguf", .session = "s.h5", .size = SweepSize::paper};
         const auto stepOf = [&](std::string_view id) {
             const std::vector<RecipeStep> steps = ampSteps(choice, session);
             return *std::ranges::find(steps, id, &RecipeStep::id);
