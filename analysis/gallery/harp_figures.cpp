@@ -171,6 +171,10 @@ Figure tokenStates(const Session& session, const FigureOptions& options) {
         if (result.request.info->scope != Scope::layer)
             throw UsageError("is no metric of layers", result.request.resultId());
     Figure figure = layerSeries(session.model, results, ScaleKind::linear);
+    std::vector<std::string> titles;
+    for (const FigureSeries& series : figure.series)
+        titles.push_back(series.label);
+    figure.y.label = join(titles, ", ");
     figure.caption += fmt::format(" Measured on {}.", measuredOn(session, results.front()));
     if (!missing.empty())
         figure.caption += " " + gapNote(missing, session, paperId, "measure");

@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 namespace secateur {
@@ -223,17 +224,26 @@ int quickLayers(const ModelSpec& spec) {
 }
 
 int heldLayers(const Session& session) {
-    std::vector<int> held;
+    std::map<int, int> lines; // number of HARP's lines that have a point, by the number of layers
     for (const Curves& curves : session.curves)
-        if (const Curve* curve = curves.curve(top))
-            for (const CurvePoint& point : curve->points)
+        for (const Curve& curve : curves.curves) {
+            if (curve.strategy != top && !curve.strategy.starts_with(std::string(top) + ":"))
+                continue;
+            for (const CurvePoint& point : curve.points)
                 if (point.isChosen() && point.key.budget.of == BudgetOf::own && !point.key.budget.isPercentage)
-                    held.push_back(static_cast<int>(point.key.budget.amount));
+                    ++lines[static_cast<int>(point.key.budget.amount)];
+        }
     const ModelSpec& spec = session.model.spec;
-    for (const int wanted : {paperLayers(spec), quickLayers(spec)})
-        if (std::ranges::find(held, wanted) != held.end())
-            return wanted;
-    return held.empty() ? paperLayers(spec) : *std::ranges::max_element(held);
+    int best = paperLayers(spec);
+    int most = lines[best];
+    if (const int quick = quickLayers(spec); lines[quick] > most) {
+        best = quick;
+        most = lines[quick];
+    }
+    for (const auto& [layers, count] : lines)
+        if (most == 0 && count > 0)
+            best = layers; // the largest
+    return best;
 }
 
 Budget baselineBudget(const Session& session, std::string_view strategy) {
