@@ -234,16 +234,10 @@ int heldLayers(const Session& session) {
                     ++lines[static_cast<int>(point.key.budget.amount)];
         }
     const ModelSpec& spec = session.model.spec;
-    int best = paperLayers(spec);
-    int most = lines[best];
-    if (const int quick = quickLayers(spec); lines[quick] > most) {
-        best = quick;
-        most = lines[quick];
-    }
-    for (const auto& [layers, count] : lines)
-        if (most == 0 && count > 0)
-            best = layers; // the largest
-    return best;
+    std::vector<int> candidates{paperLayers(spec), quickLayers(spec)}; // of equal ones, the first
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+        candidates.push_back(line->first);
+    return *std::ranges::max_element(candidates, {}, [&](int layers) { return lines[layers]; });
 }
 
 Budget baselineBudget(const Session& session, std::string_view strategy) {

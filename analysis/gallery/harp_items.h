@@ -65,8 +65,9 @@ std::vector<PointColumn> columnsOf(const std::vector<Task>& tasks, std::string g
 int paperLayers(const ModelSpec& spec);
 /// The number of layers that the quick recipe bypasses: an eighth.
 int quickLayers(const ModelSpec& spec);
-/// The number of bypassed layers that tables show: that of the paper or of the quick recipe, whichever more of HARP's
-/// variants have in the session's curves; otherwise the largest. That of the paper if there are no curves.
+/// The number of bypassed layers that tables show: the one that most of HARP's variants have in the session's curves; of
+/// equal ones that of the paper, then that of the quick recipe, then the largest. That of the paper if there are no
+/// curves.
 int heldLayers(const Session& session);
 
 /// The budget of a one-shot baseline: the share of the units that the session's curves have, 12.5 % if there are none.

@@ -2,6 +2,7 @@
 // the steps of the recipe.
 #include "analysis/base/usage_error.h"
 #include "analysis/gallery/figure_table.h"
+#include "analysis/gallery/harp_items.h"
 #include "analysis/gallery/paper.h"
 #include "tests/support/curve_session.h"
 #include "tests/support/figure_checks.h"
@@ -146,10 +147,21 @@ private slots:
         session.results.push_back(test::result("token_spread", session.model.spec, 1));
         const Figure both = makeFigure(session, "harp_similarity");
         QCOMPARE(both.series.size(), std::size_t{2});
+        QCOMPARE(both.y.label, both.series[0].label + ", " + both.series[1].label);
         for (std::size_t layer = 0; layer < session.model.spec.layers.size(); ++layer) {
             QCOMPARE(both.series[0].values[layer], session.results[0].values(layer, 0));
             QCOMPARE(both.series[1].values[layer], session.results[1].values(layer, 0));
         }
+    }
+
+    /// A sweep over numbers of layers does not take the place of the variants.
+    void tablesShowTheNumberThatMostVariantsHave() {
+        Session session = harpSession();
+        for (Curve& curve : session.curves[0].curves)
+            if (curve.strategy.starts_with("harp:"))
+                curve.points[0].key.budget = Budget{2};
+        QCOMPARE(harp::heldLayers(session), 2);
+        QVERIFY(isNear(number(makeFigure(session, "harp_positions"), "Middle", "Perplexity"), std::exp(2 + 0.4)));
     }
 
     void alphasAreThePerplexitiesOfTheSearch() {
