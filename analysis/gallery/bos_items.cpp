@@ -92,7 +92,7 @@ RecipeStep ablationOfBos(const RecipeChoice& choice, const Session& session, boo
 RecipeStep sweepOfBos(const RecipeChoice& choice, const Session& session, bool isQuick, SweepChoice step) {
     const bool hasText = !fileOf(choice, bosText).empty();
     step.calibration.tokens = isQuick && hasText ? 1024 : 8192; // without a text, a third of it is scored
-    step.score = {.name = bosText, .tokens = isQuick && hasText ? 4096 : 0, .window = isQuick ? 512 : 4096};
+    step.score = {.name = bosText, .tokens = isQuick && hasText ? 8192 : 0, .window = isQuick ? 512 : 4096};
     step.score.isPerWord = hasText;
     step.limit = isQuick ? 30 : 0;
     step.protect = "first_last";

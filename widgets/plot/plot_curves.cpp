@@ -252,10 +252,11 @@ private:
         return marks;
     }
 
-    /// Single masks in the text colour; hollow ones are rings in the colour of the selection.
+    /// Single masks in the text colour, unless they have one; hollow ones are rings in the colour of the selection.
     void addPoints(const FigureSeries& series) {
         const PointIndices drawn = drawnPoints(series, m_x, m_y, false);
-        const QColor colour = series.isHollow ? m_theme.accent : m_theme.text;
+        const QColor own = series.colour ? lineColours()[*series.colour % lineColours().size()] : m_theme.text;
+        const QColor colour = series.isHollow ? m_theme.accent : own;
         const QCPScatterStyle style = series.isHollow
                                           ? QCPScatterStyle(QCPScatterStyle::ssCircle, m_theme.pen(colour, 1.8),
                                                             Qt::NoBrush, ringUnits * m_theme.unit)
