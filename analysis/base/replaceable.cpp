@@ -139,8 +139,9 @@ bool isAdapter(std::string_view content) {
     return isSafetensors(content) && holds(content.substr(0, header), "\"base_model.model.");
 }
 
+/// The configuration for PEFT, or the names of the classes beside it.
 bool isAdapterConfig(std::string_view content) {
-    return isJsonObject(content) && holds(content, "\"peft_type\"");
+    return isJsonObject(content) && (holds(content, "\"peft_type\"") || holds(content, "\"adapter_classes\""));
 }
 
 bool isTraining(std::string_view content) {

@@ -259,6 +259,7 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     callbacks.save = [&](const TrainingRun& now) {
         teacher.save();
         writeRunFolder(arguments.out, now, *model, kept, set.source);
+        writeClassNames(arguments.out, settings.trainsHead ? set.classes : std::vector<std::string>());
     };
     if (!run.isDone)
         runTraining(run, *model, mask.record.mask, data.training, data.heldOut.examples, callbacks,

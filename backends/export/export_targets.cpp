@@ -6,6 +6,7 @@
 #include "analysis/export/onnx_reasons.h"
 #include "analysis/export/pruned_heads_reasons.h"
 #include "analysis/strategies/search.h"
+#include "backends/engine/adapted_model.h"
 #include "backends/export/compact_source.h"
 #include "backends/export/export_writers.h"
 #include "backends/export/onnx_export.h"
@@ -152,12 +153,23 @@ void checkType(const ExportTarget& target, const std::string& type, std::string_
         refuseUnknown("type", type, known);
 }
 
+/// Checks that the source's files have a place for the classifier. @throws Error for one that only an adapter has
+void checkClassifier(const Model& source, const ExportTarget& target) {
+    const Model& base = baseOf(source);
+    const bool isNew = source.has(-1, WeightName::classifier) && !base.has(-1, WeightName::classifier);
+    if (target.writer->isReadBack && (isNew || source.spec().classes != base.spec().classes))
+        throw Error(fmt::format("brings a classifier of {} classes that the checkpoint has no place for",
+                                source.spec().classes),
+                    source.card().adapter, "Export it as onnx, or use --adapter");
+}
+
 /// Prepares an export and passes it to a function.
 template <typename Use>
 auto withPrepared(const Model& source, const ExportTarget& target, const ExportRequest& request,
                   std::span<const ExportTarget> table, Use use) {
     checkExport(target, table, request.record.mask, source.spec(), source.card().format);
     checkType(target, request.type, source.card().format);
+    checkClassifier(source, target);
     try {
         return use(*target.writer->prepare(target, source, request));
     } catch (const std::filesystem::filesystem_error& error) {

@@ -357,12 +357,24 @@ CheckpointDescription describeHf(const std::string& path, const std::string& con
     }
 }
 
-std::vector<std::string> classNames(const ModelCard& model) {
+namespace {
+
+/// The file that names the classes: that of an adapter with a classifier of its own, or else the configuration.
+fs::path fileOfClasses(const ModelCard& model) {
+    if (!model.adapter.empty())
+        if (fs::path own = fs::path(model.adapter) / adapterClassesName; fs::exists(own))
+            return own;
     const fs::path path = snapshotOf(model.path);
-    const fs::path config = (fs::is_directory(path) ? path : path.parent_path()) / "config.json";
-    if (model.spec.classes == 0 || !fs::exists(config))
+    return (fs::is_directory(path) ? path : path.parent_path()) / "config.json";
+}
+
+} // namespace
+
+std::vector<std::string> classNames(const ModelCard& model) {
+    const fs::path file = fileOfClasses(model);
+    if (model.spec.classes == 0 || !fs::exists(file))
         return {};
-    const auto labels = readConfig(config.string()).object("id2label");
+    const auto labels = readConfig(file.string()).object("id2label");
     std::vector<std::string> names;
     for (int i = 0; labels && i < model.spec.classes; ++i) {
         const std::string id = std::to_string(i);

@@ -16,7 +16,11 @@ CheckpointDescription describeHf(const std::string& path, const std::string& con
 /// Name of the tokenizer file in a Hugging Face directory; empty if there is none.
 std::string tokenizerFileIn(const std::string& directory);
 
-/// Names of a classifier's classes from its config.json, in order. Empty unless it names every class.
+/// File in an adapter's folder that names the classes of its classifier, in the form of a config.json.
+inline constexpr const char* adapterClassesName = "classes.json";
+
+/// Names of a classifier's classes, in order, from the file of its adapter or from its config.json. Empty unless every
+/// class has a name.
 std::vector<std::string> classNames(const ModelCard& model);
 
 } // namespace secateur

@@ -6,9 +6,12 @@
 #include "backends/base/atomic_file.h"
 #include "backends/base/folders.h"
 #include "backends/engine/adapted_model.h"
+#include "backends/formats/hf_config.h"
 #include "backends/session/mask_json.h"
 #include "backends/training/peft_files.h"
 #include "backends/training/training_checkpoint.h"
+
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <utility>
@@ -76,6 +79,21 @@ void writeRunFolder(const std::string& folder, const TrainingRun& run, const Mod
     write(inFolder(folder, "last"), run.state);
     // Last: a run that is stopped before continues from the older checkpoint, and writes all files again.
     writeTrainingRun(inFolder(folder, checkpointName), run);
+}
+
+void writeClassNames(const std::string& folder, std::span<const std::string> names) {
+    nlohmann::ordered_json labels = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < names.size(); ++i)
+        labels[std::to_string(i)] = names[i];
+    const nlohmann::ordered_json document{{"adapter_classes", names.size()}, {"id2label", labels}};
+    const std::string text = document.dump(2) + "\n";
+    for (const std::string& place : {folder, inFolder(folder, "last")}) {
+        const std::string path = inFolder(place, adapterClassesName);
+        if (!names.empty())
+            writeWhole(path, text, FileKind::adapterConfig);
+        else if (std::filesystem::exists(path))
+            AtomicFile(path, FileKind::adapterConfig).removeTarget();
+    }
 }
 
 Adapter bestAdapter(const TrainingRun& run, const Model& model) {

@@ -4,6 +4,7 @@
 #include "analysis/model/model.h"
 #include "analysis/training/training_run.h"
 
+#include <span>
 #include <string>
 
 namespace secateur {
@@ -22,6 +23,10 @@ TrainingRun runInFolder(const std::string& folder, TrainingRun wanted, bool repl
 /// @param source the training data, for the provenance of a trained compensation @throws Error
 void writeRunFolder(const std::string& folder, const TrainingRun& run, const Model& model, const MaskRecord* mask,
                     const std::string& source);
+
+/// Writes the names of the classes of a trained classifier beside its adapters, or removes such a file.
+/// @param names in the order of the classes; empty = no classifier is trained @throws Error
+void writeClassNames(const std::string& folder, std::span<const std::string> names);
 
 /// The adapter with the lowest held-out loss of a run; without scores the last one.
 Adapter bestAdapter(const TrainingRun& run, const Model& model);

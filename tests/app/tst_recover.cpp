@@ -26,6 +26,11 @@ QByteArray contentOf(const QString& path) {
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
+/// JSON that is written with single quotes.
+QByteArray quoted(QByteArray json) {
+    return json.replace('\'', '"');
+}
+
 } // namespace
 
 class TestRecover : public QObject {
@@ -208,6 +213,40 @@ private slots:
         const Outcome outcome = run(command("none", QStringList{"--steps", "2"} + options));
         QVERIFY(outcome.status != 0);
         QVERIFY2(outcome.error.contains(message), qPrintable(outcome.error));
+    }
+
+    /// A classifier that an adapter brings keeps the names of its classes. Exports have no place for it.
+    void trainedClassesKeepTheirNames() {
+        const Scratch folder;
+        for (const char* file : {"config.json", "model.safetensors"})
+            QFile::copy(sources + "forward/bert-bare/" + file, folder.path(file));
+        QByteArray words;
+        for (int i = 0; i < 30; ++i)
+            words += ",'w" + QByteArray::number(i) + "':" + QByteArray::number(i);
+        folder.write("tokenizer_config.json", quoted("{'cls_token':'[CLS]','sep_token':'[SEP]'}"));
+        folder.write("tokenizer.json",
+                     quoted("{'added_tokens':[],'normalizer':null,'decoder':null,'pre_tokenizer':{'type':"
+                            "'WhitespaceSplit'},'post_processor':{'type':'BertProcessing','sep':['[SEP]',31],'cls':"
+                            "['[CLS]',30]},'model':{'type':'WordLevel','unk_token':'[UNK]','vocab':{'[CLS]':30,"
+                            "'[SEP]':31,'[UNK]':32" +
+                            words + "}}}"));
+        const QString texts = QString::fromStdString(folder.write(
+            "texts.jsonl", quoted("{'text':'w1 w2 w3','label':'warm'}\n{'text':'w4 w5','label':'cold'}\n"
+                                  "{'text':'w7 w8','label':'mild'}\n{'text':'w2 w9 w4','label':'cold'}\n")));
+        const QStringList train{"recover", folder.path(), "--data",    texts, "--train", "head", "--held-out", "0",
+                                "--out",   folder.path("head"), "--threads", "1",   "--steps"};
+        const Outcome trained = run(train + QStringList{"40", "--lr", "0.1"});
+        QVERIFY2(trained.status == 0, qPrintable(trained.error));
+        const Outcome again = run(train + QStringList{"50", "--lr", "0.1", "--force"}); // replaces the names too
+        QVERIFY2(again.status == 0, qPrintable(again.error));
+        const Outcome answered = run({"evaluate", folder.path(), "--adapter", folder.path("head"), "--task", texts,
+                                      "--format", "classification", "--json"});
+        QVERIFY2(answered.status == 0, qPrintable(answered.error));
+        QVERIFY2(answered.out.contains("\"mild\""), qPrintable(answered.out));
+        const Outcome exported = run({"export", folder.path(), "--adapter", folder.path("head"), "--as", "masked", "--out",
+                                      folder.path("export")});
+        QCOMPARE(exported.status, 1);
+        QVERIFY2(exported.error.contains("brings a classifier of 3 classes"), qPrintable(exported.error));
     }
 
     void brokenRowsAreNamed() {
