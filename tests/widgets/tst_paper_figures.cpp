@@ -22,6 +22,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -423,6 +424,53 @@ private slots:
         QVERIFY(x.tickVectorLabels().size() > 2);
         for (qsizetype i = 0; i < x.tickVector().size(); ++i)
             QCOMPARE(x.tickVectorLabels()[i], QString("H%1").arg(std::lround((x.tickVector()[i] - 3.5) / 8)));
+    }
+
+    void countsHaveTicksAtWholeNumbers() {
+        Figure figure;
+        figure.kind = FigureKind::curves;
+        figure.series.emplace_back();
+        figure.series[0].positions = {1, 4, 6, 7, 10, 13};
+        figure.series[0].values = {31, 49, 62, 64, 461, 687};
+        const auto ticks = [](const Figure& shown) {
+            const ShownFigure widget(shown);
+            return widget.shown().axisRect()->axis(QCPAxis::atBottom)->tickVector();
+        };
+        QVERIFY(ticks(figure).size() > 3);
+        for (const double tick : ticks(figure))
+            QCOMPARE(tick, std::round(tick));
+        figure.series[0].positions = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75};
+        QVERIFY(std::ranges::any_of(ticks(figure), [](double tick) { return tick != std::round(tick); }));
+    }
+
+    /// Each block of a wide table has the columns that name its rows, and about as many of the others.
+    void blocksOfTablesAreAlike() {
+        FigureTable wide;
+        wide.columns = {{.title = "Method", .isText = true}, {.title = "Pruned"}, {.title = "Type", .isText = true}};
+        TableRow row{.cells = {{.text = "Random"}, {.text = "3"}, {.text = "Attn"}}};
+        for (int i = 0; i < 9; ++i) {
+            wide.columns.push_back({.title = QString("Task%1").arg(i).toStdString()});
+            row.cells.push_back({.value = 42.5, .error = 7.92});
+        }
+        wide.rows.assign(3, row);
+        const PlotTheme theme = paperTheme(96);
+        const TableLayout layout = layOutTable(wide, 480, theme);
+        std::map<int, int> tasks; // by the height of the titles
+        int names = 0;
+        for (const TableText& text : layout.texts) {
+            names += text.text == "Pruned" ? 1 : 0;
+            if (text.text.startsWith("Task"))
+                ++tasks[text.box.top()];
+        }
+        QVERIFY(tasks.size() > 1);
+        QCOMPARE(names, static_cast<int>(tasks.size()));
+        int least = 9;
+        int most = 0;
+        for (const auto& [top, count] : tasks) {
+            least = std::min(least, count);
+            most = std::max(most, count);
+        }
+        QVERIFY2(most - least <= 1, qPrintable(QString("%1 to %2").arg(least).arg(most)));
     }
 
     void gridsFoldWhereTheyAreNarrow() {

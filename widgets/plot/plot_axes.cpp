@@ -134,10 +134,9 @@ private:
 
 class ValueTicker : public QCPAxisTicker {
 public:
-    /// @param least the smallest distance of ticks
-    explicit ValueTicker(const QCPAxis& axis, double least = 0)
+    explicit ValueTicker(const QCPAxis& axis, bool wholeNumbers = false)
         : m_axis(axis)
-        , m_least(least) {}
+        , m_wholeNumbers(wholeNumbers) {}
 
 protected:
     int roomForTicks() const {
@@ -148,7 +147,8 @@ protected:
     }
     double getTickStep(const QCPRange& range) override {
         setTickCount(std::min(roomForTicks(), 5));
-        return std::max(QCPAxisTicker::getTickStep(range), m_least);
+        const double step = QCPAxisTicker::getTickStep(range);
+        return m_wholeNumbers ? std::max(1.0, std::floor(step)) : step; // 2.5 becomes 2
     }
     int getSubTickCount(double) override { return 0; }
     QString getTickLabel(double tick, const QLocale&, QChar, int) override {
@@ -161,7 +161,7 @@ protected:
 
 private:
     const QCPAxis& m_axis;
-    double m_least;
+    bool m_wholeNumbers;
 };
 
 /// Places ticks at powers of ten, with ticks between them if the range has few decades. A range within one decade gets
@@ -287,7 +287,7 @@ void useValueTicks(QCPAxis& axis, bool logarithmic, bool wholeNumbers) {
     if (logarithmic)
         axis.setTicker(QSharedPointer<QCPAxisTicker>(new LogTicker(axis)));
     else
-        axis.setTicker(QSharedPointer<QCPAxisTicker>(new ValueTicker(axis, wholeNumbers ? 1 : 0)));
+        axis.setTicker(QSharedPointer<QCPAxisTicker>(new ValueTicker(axis, wholeNumbers)));
 }
 
 namespace {
