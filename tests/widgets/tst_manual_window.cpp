@@ -117,7 +117,7 @@ private slots:
         const QString before = text->toPlainText();
         emit text->anchorClicked(QUrl("glossary.md"));
         QVERIFY(text->toPlainText() != before);
-        QVERIFY(text->toPlainText().startsWith(manualPages()[1].title));
+        QVERIFY(text->toPlainText().startsWith("Glossary"));
     }
 };
 
