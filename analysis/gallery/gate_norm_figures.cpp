@@ -44,12 +44,15 @@ std::map<int, const PrefillTiming*> timedPasses(const Session& session) {
 /// percentile. @param mean seconds of all layers, for sessions without the seconds of each pass
 void addTime(FigureSeries& series, int tokens, double mean, const std::vector<double>& runs, double layers) {
     const auto milliseconds = [&](double percent) { return 1000 * percentile(runs, percent) / layers; };
-    const bool hasRuns = !runs.empty();
-    series.positions.push_back(tokens);
-    series.values.push_back(hasRuns ? milliseconds(50) : 1000 * mean / layers);
-    series.lows.push_back(hasRuns ? milliseconds(10) : notMeasured);
-    series.highs.push_back(hasRuns ? milliseconds(90) : notMeasured);
-    series.names.push_back(grouped(static_cast<std::uint64_t>(tokens)) + " tokens");
+    LinePoint point{.position = static_cast<double>(tokens),
+                    .value = 1000 * mean / layers,
+                    .name = grouped(static_cast<std::uint64_t>(tokens)) + " tokens"};
+    if (!runs.empty()) {
+        point.value = milliseconds(50);
+        point.low = milliseconds(10);
+        point.high = milliseconds(90);
+    }
+    addPoint(series, std::move(point));
 }
 
 // --- figure 4 --------------------------------------------------------------------------------------------------------

@@ -140,14 +140,6 @@ double meanOver(const PointSource& source, const std::vector<PointColumn>& colum
     return sum / static_cast<double>(columns.size());
 }
 
-void addPointTo(FigureSeries& series, double position, double value, std::string name) {
-    series.positions.push_back(position);
-    series.values.push_back(value);
-    series.errors.push_back(0);
-    series.marks.push_back(PointMark::none);
-    series.names.push_back(std::move(name));
-}
-
 std::string titlesOf(const std::vector<PointColumn>& columns) {
     std::vector<std::string> titles;
     for (const PointColumn& column : columns)
@@ -223,7 +215,7 @@ Figure layersCurve(const Session& session, const FigureOptions&) {
         for (const TablePoints& point : wanted)
             if (const double value = meanOver(source, columns, point);
                 point.strategy == layerLines[i].first && std::isfinite(value))
-                addPointTo(line, point.budget.amount, value, exactly(point.budget.amount));
+                addPoint(line, {.position = point.budget.amount, .value = value, .name = exactly(point.budget.amount)});
         if (!line.values.empty())
             figure.series.push_back(std::move(line));
     }
@@ -231,7 +223,7 @@ Figure layersCurve(const Session& session, const FigureOptions&) {
         throw lacking(session, fmt::format("scored curves of {}", top), paperId, "layers");
     FigureSeries dense{"dense", {}, {}};
     dense.style = SeriesStyle::level;
-    addPointTo(dense, 0, meanOver(source, columns, {}), "dense");
+    addPoint(dense, {.value = meanOver(source, columns, {}), .name = "dense"});
     figure.series.push_back(std::move(dense));
     figure.caption = figureCaption(
         session.model, isScored ? fmt::format("Mean of {} against the number of bypassed layers", titlesOf(columns))
