@@ -63,7 +63,9 @@ at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const
     };
     const auto tokens = perToken(batch, 0, [&](int row, int position) { return batch.ids[at(row, position)]; });
     checkRange(tokens, spec.vocab, "token", model.card().path);
-    at::Tensor x = model.rows(-1, WeightName::embedding, tokens).to(device, at::kFloat);
+    at::Tensor x = weights.tokenEmbedding.defined() ? chosen(weights.tokenEmbedding, tokens)
+                                                    : model.rows(-1, WeightName::embedding, tokens).to(device);
+    x = x.to(at::kFloat);
     if (spec.embeddingScale != 1)
         x = x * spec.embeddingScale;
     if (spec.positions == Positions::learned) {
@@ -121,7 +123,7 @@ TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets
     }
     std::vector<float> nats(wanted.size());
     std::vector<std::uint8_t> greedy(wanted.size());
-    const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab));
+    const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab, x.device().is_cpu()));
     for (std::size_t begin = 0; begin < wanted.size(); begin += step) {
         const std::size_t count = std::min(step, wanted.size() - begin);
         const at::Tensor chosen = at::tensor(at::ArrayRef(positions).slice(begin, count)).to(x.device());
@@ -149,7 +151,7 @@ TopTokens OutputHead::topTokens(const at::Tensor& x, std::span<const int> target
         const at::Tensor own = values.to(at::kCPU, c10::CppTypeToScalarType<Value>::value).contiguous();
         to.insert(to.end(), own.data_ptr<Value>(), own.data_ptr<Value>() + own.numel());
     };
-    const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab));
+    const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab, x.device().is_cpu()));
     for (std::size_t begin = 0; begin < positions.size(); begin += step) {
         const std::size_t rows = std::min(step, positions.size() - begin);
         const at::Tensor places = at::tensor(at::ArrayRef(positions).slice(begin, rows)).to(x.device());
@@ -163,10 +165,11 @@ TopTokens OutputHead::topTokens(const at::Tensor& x, std::span<const int> target
     return found;
 }
 
-std::int64_t rowsAtOnce(std::int64_t vocab) {
-    constexpr std::int64_t mostLogits = 1 << 24;
+std::int64_t rowsAtOnce(std::int64_t vocab, bool isProcessor) {
+    const std::int64_t mostLogits = isProcessor ? 1 << 24 : 1 << 28;
+    const std::int64_t mostRows = isProcessor ? 1024 : 16384;
     constexpr std::int64_t wholeBlocks = 128; // matrix products are fastest for multiples of this number
-    const std::int64_t rows = std::clamp<std::int64_t>(mostLogits / std::max<std::int64_t>(1, vocab), 16, 1024);
+    const std::int64_t rows = std::clamp<std::int64_t>(mostLogits / std::max<std::int64_t>(1, vocab), 16, mostRows);
     return rows > wholeBlocks ? rows / wholeBlocks * wholeBlocks : rows;
 }
 

@@ -45,7 +45,8 @@ private:
     const LayerMath& m_math;
 };
 
-/// Maximum number of rows of logits in memory at once.
-std::int64_t rowsAtOnce(std::int64_t vocab);
+/// Maximum number of rows of logits in memory at once. Other devices than the CPU get more rows, because each block of
+/// rows waits for the one before.
+std::int64_t rowsAtOnce(std::int64_t vocab, bool isProcessor = true);
 
 } // namespace secateur

@@ -24,6 +24,8 @@ public:
     at::Tensor weight(WeightName name) const;
     /// The output or down projection with its compensation: projectionWeight(). @throws Error as weight()
     at::Tensor projection(WeightName name, const LayerCompensation& compensation) const;
+    /// A weight in the stored type, on the device.
+    at::Tensor table(WeightName name);
     /// A vector as float32 on the device. Undefined if the model does not have it.
     at::Tensor vector(WeightName name) const;
     /// The weights of a norm. Undefined if the model does not have it.
@@ -57,6 +59,12 @@ at::ScalarType WeightReader::type() const {
 
 at::Tensor WeightReader::weight(WeightName name) const {
     return m_model.tensor(m_layer, name);
+}
+
+at::Tensor WeightReader::table(WeightName name) {
+    const at::Tensor made = weight(name).to(m_conversion.device);
+    m_bytes += made.numel() * made.element_size();
+    return made;
 }
 
 at::Tensor WeightReader::projection(WeightName name, const LayerCompensation& compensation) const {
@@ -145,7 +153,7 @@ at::Tensor headRows(const at::Tensor& weight, int headDim, const Indices& heads)
     std::vector<std::int64_t> shape = weight.sizes().vec();
     shape.front() = headDim;
     shape.insert(shape.begin(), -1);
-    const at::Tensor chosen = weight.reshape(shape).index_select(0, at::tensor(heads));
+    const at::Tensor chosen = weight.reshape(shape).index_select(0, at::tensor(heads).to(weight.device()));
     return chosen.flatten(0, 1);
 }
 
@@ -338,6 +346,8 @@ EmbeddingAndHead makeEmbeddingAndHead(const Model& model, const Conversion& conv
         return model.has(-1, weight) ? reader.linear({reader.weight(weight)}, {reader.vector(bias)}) : Linear();
     };
     EmbeddingAndHead weights;
+    if (!conversion.device.is_cpu())
+        weights.tokenEmbedding = reader.table(embedding);
     weights.positionEmbedding = reader.vector(positionEmbedding);
     weights.typeEmbedding = reader.vector(typeEmbedding);
     weights.embeddingNorm = reader.norm(embeddingNorm, embeddingNormBias);

@@ -100,6 +100,7 @@ struct PlanLayer {
 
 /// The weights of the embedding and the output head.
 struct EmbeddingAndHead {
+    at::Tensor tokenEmbedding;    ///< in the stored type; undefined on the CPU, which reads single rows from the model
     at::Tensor positionEmbedding; ///< float32; undefined = none
     at::Tensor typeEmbedding;
     Norm embeddingNorm;
