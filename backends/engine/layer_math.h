@@ -97,8 +97,10 @@ at::Tensor withUpdates(const at::Tensor& output, const Linear& linear, const at:
 
 /// Uses the CPU loops and packed weights, without gradients.
 std::unique_ptr<const LayerMath> fusedMath(ComputeType type);
-/// Uses only ATen, on any device.
+/// Uses only ATen, on any device: the reference (plain_math.h).
 std::unique_ptr<const LayerMath> plainMath(ComputeType type);
+/// Uses only ATen, with its fused operations where nothing records a graph. For other devices than the CPU.
+std::unique_ptr<const LayerMath> deviceMath(ComputeType type);
 /// Uses the CPU loops with gradients, in float32. Weights must be packed with their transposes (Linear::transposed).
 std::unique_ptr<const LayerMath> gradientMath();
 

@@ -4,14 +4,32 @@
 #include "analysis/base/text.h"
 #include "analysis/model/model.h"
 #include "backends/base/runtime.h"
+#include "backends/base/torch_version.h"
 #include "backends/engine/plan_layer.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#if SECATEUR_TORCH_AT_LEAST(2, 11)
+#include <ATen/DeviceAccelerator.h>
+#endif
+
 #include <algorithm>
+#include <limits>
 
 namespace secateur {
+
+std::int64_t deviceBudget([[maybe_unused]] const std::string& device) {
+#if SECATEUR_TORCH_AT_LEAST(2, 11)
+    if (at::hasCUDA()) {
+        const at::Device own(device);
+        const auto index = own.has_index() ? own.index() : c10::DeviceIndex(0);
+        return static_cast<std::int64_t>(at::accelerator::getMemoryInfo(index).first / 4 * 3);
+    }
+#endif
+    return std::numeric_limits<std::int64_t>::max();
+}
 
 std::int64_t leastRunBytes(const Model& model, ComputeType type, const WeightHolding& holding) {
     constexpr std::int64_t workspace = 192'000'000; // 16 million logits twice, and the streams of a batch

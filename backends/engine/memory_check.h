@@ -3,10 +3,15 @@
 #include "analysis/running/runner.h"
 
 #include <cstdint>
+#include <string>
 
 namespace secateur {
 
 class Model;
+
+/// The bytes of converted weights that a device other than the CPU may hold by default: three quarters of its free
+/// memory, or no limit if libtorch cannot tell. @param device "cuda", "cuda:1"
+std::int64_t deviceBudget(const std::string& device);
 
 /// Checks that each thread can multiply matrices: OpenBLAS maps a buffer for each thread that uses it, and if the limit
 /// of the address space does not allow that, it tries again for ever.

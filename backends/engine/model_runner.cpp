@@ -18,7 +18,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <mutex>
 #include <new>
 #include <type_traits>
@@ -30,7 +29,7 @@ namespace {
 std::int64_t budgetOf(const OpenOptions& options) {
     if (options.memoryBudget > 0)
         return options.memoryBudget;
-    return options.device == "cpu" ? availableMemory() / 2 : std::numeric_limits<std::int64_t>::max();
+    return options.device == "cpu" ? availableMemory() / 2 : deviceBudget(options.device);
 }
 
 /// Runs work without recording a graph, and converts exceptions of libtorch and of the allocator to Error.
@@ -74,7 +73,7 @@ public:
         , m_gradient(m_form == WeightForm::packed ? gradientMath() : plainMath(ComputeType::float32))
         , m_float32(mathFor(ComputeType::float32))
         , m_bfloat16(mathFor(ComputeType::bfloat16))
-        , m_float16(plainMath(ComputeType::float16)) {}
+        , m_float16(mathFor(ComputeType::float16)) {}
 
     std::shared_ptr<const Plan> plan(const PruningMask& mask, ComputeType type) const override {
         return planned(mask, chooseType(type, m_device.is_cpu(), m_model.card().dtype), {});
@@ -240,7 +239,9 @@ private:
     }
 
     std::unique_ptr<const LayerMath> mathFor(ComputeType type) const {
-        return m_form == WeightForm::packed ? fusedMath(type) : plainMath(type);
+        if (m_form == WeightForm::packed)
+            return fusedMath(type);
+        return m_device.is_cpu() ? plainMath(type) : deviceMath(type);
     }
 
     template <typename Work>

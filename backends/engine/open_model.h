@@ -14,7 +14,7 @@ namespace secateur {
 struct OpenOptions {
     std::string device = "cpu";    ///< "cpu", "cuda" or "cuda:N"
     std::int64_t memoryBudget = 0; ///< maximum bytes of converted weights on the device; 0 = half of the free memory
-                                   ///< on the CPU, no limit on other devices
+                                   ///< on the CPU, three quarters of it on other devices
     bool plain = false;            ///< use ATen only, as the reference that tests compare the CPU loops with
 };
 
