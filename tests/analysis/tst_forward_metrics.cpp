@@ -50,7 +50,7 @@ struct Case {
     explicit Case(const QString& name, bool plain = false, std::int64_t budget = 0)
         : folder(name)
         , model(openModel(test::data().filePath("forward/" + name + "/model.safetensors").toStdString(), {},
-                          {.memoryBudget = budget, .plain = plain}))
+                          test::onDevice({.memoryBudget = budget, .plain = plain})))
         , plan(model->runner().plan(PruningMask(model->spec()), ComputeType::float32)) {
         const QJsonObject own = judged()[name].toObject();
         metrics = own["metrics"].toObject();

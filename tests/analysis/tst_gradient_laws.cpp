@@ -43,7 +43,7 @@ double apart(const std::vector<MetricResult>& a, const std::vector<MetricResult>
 
 /// The largest absolute difference of two elements, relative to the largest absolute element of `b`.
 double apart(const at::Tensor& a, const at::Tensor& b) {
-    return ((a - b).abs().max() / b.abs().max()).item<double>();
+    return ((a.cpu() - b.cpu()).abs().max() / b.abs().max().cpu()).item<double>();
 }
 
 /// The gradients of the loss on a case's sequences with respect to the chosen taps (activations) of every layer.
@@ -70,7 +70,7 @@ struct Pulled {
 
 /// <W, dF/dW> for each sequence and head. `weights` has the shape [heads, headDim, hidden].
 at::Tensor innerByHead(const at::Tensor& weights, const at::Tensor& gradients) {
-    return (weights.unsqueeze(0) * gradients).sum({2, 3}, false, at::kDouble);
+    return (weights.unsqueeze(0).to(gradients.device()) * gradients).sum({2, 3}, false, at::kDouble);
 }
 
 } // namespace

@@ -75,7 +75,7 @@ at::Tensor directNorms(const test::GradientCase& c, int firstToken) {
             ContextKeeper keeper;
             x = c.model->runner().runLayer(*c.plan, layer, x, batch, nullptr, &keeper);
             sums[layer] +=
-                keeper.context.to(at::kDouble)[0].norm(2, -1).narrow(0, firstToken, length - firstToken).sum(0);
+                keeper.context.to(at::kCPU, at::kDouble)[0].norm(2, -1).narrow(0, firstToken, length - firstToken).sum(0);
         }
         tokens += length - firstToken;
     }

@@ -747,7 +747,7 @@ private slots:
                     part.heads.assign(part.heads.size(), true);
                 cut.setLayer(layer, part);
                 const at::Tensor lost =
-                    meanAt(c, layer, tap, c.dense(), c.dense()) - meanAt(c, layer, tap, c.dense(), cut);
+                    (meanAt(c, layer, tap, c.dense(), c.dense()) - meanAt(c, layer, tap, c.dense(), cut)).cpu();
                 const at::Tensor found = at::tensor(bias, at::kFloat).to(at::kDouble);
                 worst = std::max(worst, ((found - lost).abs().max() / lost.abs().max()).item<double>());
                 ++biases;

@@ -47,7 +47,7 @@ double worstError(const Model& model, const nlohmann::json& expected) {
 }
 
 void checkAgainst(const QString& modelPath, const QString& expectedPath) {
-    const auto model = openModel(modelPath.toStdString());
+    const auto model = openModel(modelPath.toStdString(), {}, onDevice());
     const nlohmann::json expected = readJson(expectedPath).at("metrics");
     const double error = worstError(*model, expected);
     qInfo("%zu results, worst relative error %.2g", expected.size(), error);

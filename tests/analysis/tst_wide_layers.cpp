@@ -13,6 +13,7 @@
 #include "analysis/metrics/measure_stages.h"
 #include "backends/kernels/machine_kernels.h"
 #include "backends/base/runtime.h"
+#include "tests/support/device.h"
 
 #include <QtTest>
 
@@ -65,7 +66,8 @@ public:
 const AllPrecisions allPrecisions;
 
 const Kernels& kernelsNamed(const QString& name) {
-    return name == "plain" ? plainKernels() : name == "machine" ? machineKernels() : allPrecisions;
+    static const std::shared_ptr<const Kernels> ofDevice = kernelsOf(onDevice().device); // machineKernels() on the CPU
+    return name == "plain" ? plainKernels() : name == "machine" ? *ofDevice : allPrecisions;
 }
 
 /// Queries and keys whose layer norm is about `ratio` times the norm that independent random rows would give. Rows come

@@ -30,7 +30,7 @@ struct ChangedModel {
 
     ChangedModel(const EngineCase& c, const PruningMask& mask)
         : model(*c.model, mask)
-        , runner(makeRunner(model, {.plain = c.plain})) {}
+        , runner(makeRunner(model, onDevice({.plain = c.plain}))) {}
 
     std::shared_ptr<const Plan> plan(const EngineCase& c, ComputeType type = ComputeType::float32) const {
         return runner->plan(PruningMask(c.spec), type);
@@ -400,7 +400,7 @@ private:
         if (const auto& added = isOutput ? own.attentionBias : own.mlpBias; !added.empty())
             bias += at::tensor(at::ArrayRef<float>(added)).to(at::kDouble);
         const at::Tensor flat = input.reshape({input.size(0), input.size(1), -1}).to(at::kDouble);
-        return at::linear(flat, weight, bias);
+        return at::linear(flat, weight.to(flat.device()), bias.to(flat.device()));
     }
 
     /// The changed model as one that metrics can be measured on.
@@ -408,7 +408,7 @@ private:
     public:
         RunningModel(const Model& model, const PruningMask& mask, bool plain)
             : ZeroedModel(model, mask)
-            , m_runner(makeRunner(*this, {.plain = plain})) {}
+            , m_runner(makeRunner(*this, onDevice({.plain = plain}))) {}
         const Runner& runner() const override { return *m_runner; }
 
     private:

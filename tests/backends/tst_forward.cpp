@@ -2,6 +2,7 @@
 // gradients.
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner_results.h"
+#include "tests/support/device.h"
 #include "tests/support/judged_run.h"
 #include "tests/support/suite.h"
 #endif
@@ -35,7 +36,7 @@ struct Case {
     std::shared_ptr<const Plan> plan;
 
     Case(const QString& folder, const QString& file, bool plain)
-        : model(openModel(QDir::cleanPath(folders().filePath(folder + "/" + file)).toStdString(), {}, {.plain = plain}))
+        : model(openModel(QDir::cleanPath(folders().filePath(folder + "/" + file)).toStdString(), {}, test::onDevice({.plain = plain})))
         , judged(folders().filePath(folder))
         , runner(model->runner())
         , plan(runner.plan(file.endsWith("gguf") ? PruningMask(model->spec()) : judged.mask(model->spec()),
@@ -149,7 +150,7 @@ private:
             return c.runner.lossGradient(*c.plan, last, c.judged.batch(), Scalarisation::taskLoss,
                                          c.judged.integers("labels"), weights);
         LossGradient bare = c.runner.lossGradient(*c.plan, last, c.judged.batch(), Scalarisation::pooledNorm, {}, {});
-        bare.stream = bare.stream * given.view({-1, 1, 1});
+        bare.stream = bare.stream * given.view({-1, 1, 1}).to(bare.stream.device());
         return bare;
     }
 

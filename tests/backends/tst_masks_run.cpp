@@ -25,7 +25,7 @@ constexpr std::array allTaps{Tap::input,     Tap::attentionInput, Tap::query,   
 /// The residual streams of a batch through the model in which the weights of cut units are 0.
 std::vector<at::Tensor> zeroedStreams(const EngineCase& c, const PruningMask& mask) {
     const ZeroedModel zeroed(*c.model, mask);
-    const auto runner = makeRunner(zeroed, {.plain = c.plain});
+    const auto runner = makeRunner(zeroed, onDevice({.plain = c.plain}));
     return streamsOf(*runner, *runner->plan(PruningMask(c.spec), ComputeType::float32), c.batch);
 }
 
@@ -53,12 +53,12 @@ at::Tensor bypassedUpdate(const EngineCase& c, int layer, const at::Tensor& x, c
     for (std::size_t head = 0; head < mask.heads.size(); ++head)
         if (!mask.heads[head])
             values.select(2, static_cast<std::int64_t>(head)).zero_();
-    at::Tensor update = at::matmul(values.flatten(2), c.model->tensor(layer, WeightName::output).to(at::kFloat).t());
+    at::Tensor update = at::matmul(values.flatten(2), c.model->tensor(layer, WeightName::output).to(x.device(), at::kFloat).t());
     if (c.model->has(layer, WeightName::outputBias))
-        update = update + c.model->tensor(layer, WeightName::outputBias).to(at::kFloat);
+        update = update + c.model->tensor(layer, WeightName::outputBias).to(x.device(), at::kFloat);
     if (c.spec.normPlace == NormPlace::sandwich) {
         const at::Tensor weight =
-            c.model->tensor(layer, WeightName::attentionPostNorm).to(at::kFloat) + c.spec.normWeightOffset;
+            c.model->tensor(layer, WeightName::attentionPostNorm).to(x.device(), at::kFloat) + c.spec.normWeightOffset;
         update = update * at::rsqrt(update.square().mean(-1, true) + c.spec.normEpsilon) * weight;
     }
     return update * mask.alpha;
@@ -117,7 +117,7 @@ private slots:
     void aMaskThatKeepsAllIsNoMask_data() { addEngineCases(); }
     void aMaskThatKeepsAllIsNoMask() {
         const EngineCase c = engineCase();
-        const auto fresh = makeRunner(*c.model, {.plain = c.plain});
+        const auto fresh = makeRunner(*c.model, onDevice({.plain = c.plain}));
         PruningMask keepsAll(c.spec);
         for (int layer = 0; layer < c.spec.layerCount(); ++layer) {
             LayerMask inside = keepsAll.layer(layer);
@@ -176,8 +176,8 @@ private slots:
             if (c.spec.normPlace == NormPlace::after)
                 for (const auto& [weight, bias] : {std::pair(WeightName::attentionPostNorm, WeightName::attentionPostNormBias),
                                                    std::pair(WeightName::mlpPostNorm, WeightName::mlpPostNormBias)})
-                    expected = at::layer_norm(expected, {c.spec.hidden}, c.model->tensor(layer, weight),
-                                              c.model->tensor(layer, bias), c.spec.normEpsilon);
+                    expected = at::layer_norm(expected, {c.spec.hidden}, c.model->tensor(layer, weight).to(x.device()),
+                                              c.model->tensor(layer, bias).to(x.device()), c.spec.normEpsilon);
             QVERIFY(apart(found, expected, c.batch) < (c.spec.normPlace == NormPlace::after ? tolerance : 1e-30));
         }
     }

@@ -123,7 +123,7 @@ double errorOf(const LossAndGradients& found, const QJsonArray& expected) {
     double worst = 0;
     for (int layer = 0; layer < expected.size(); ++layer)
         for (const Part& part : parts) {
-            const at::Tensor own = (found.layers.at(layer).*part.gradients).at(part.projection);
+            const at::Tensor own = (found.layers.at(layer).*part.gradients).at(part.projection).cpu();
             const at::Tensor wanted = at::tensor(numbersIn(expected[layer].toObject()[part.name]));
             worst = std::max(worst, ((own - wanted).abs().max() / wanted.abs().max()).item<double>());
         }

@@ -96,7 +96,7 @@ double errorOf(const at::Tensor& found, const std::vector<float>& expected) {
     const double scale = own.abs().max().item<double>();
     if (!found.defined())
         return scale == 0 ? 0 : std::numeric_limits<double>::infinity();
-    return (found.flatten() - own).abs().max().item<double>() / std::max(scale, 1e-12);
+    return (found.flatten().cpu() - own).abs().max().item<double>() / std::max(scale, 1e-12);
 }
 
 /// Updates of a fused matrix share their A in PEFT, so that its gradient is the sum over them.

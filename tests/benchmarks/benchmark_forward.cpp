@@ -1,7 +1,8 @@
 // Tokens per second of a forward pass with losses, compared with matrix products of the same shapes alone, and the time
 // that cutting units saves.
 //
-// benchmark_forward MODEL [--type float32|bfloat16] [--rows 8] [--length 512] [--batches 1] [--budget BYTES] [--curve]
+// benchmark_forward MODEL [--type float32|bfloat16|float16] [--device cpu|cuda]
+//                   [--rows 8] [--length 512] [--batches 1] [--budget BYTES] [--curve]
 // benchmark_forward --write FOLDER: writes a checkpoint of 2 billion parameters, for a run with less memory than it
 // needs
 //
@@ -244,7 +245,8 @@ void run(const Arguments& arguments) {
         return write(arguments.named.at("--write"));
     const auto type =
         arguments.named.contains("--type") ? computeTypeOf(arguments.named.at("--type")) : ComputeType::float32;
-    const auto model = openModel(arguments.model, {}, {.memoryBudget = arguments.number("--budget", 0)});
+    const std::string device = arguments.named.contains("--device") ? arguments.named.at("--device") : "cpu";
+    const auto model = openModel(arguments.model, {}, {.device = device, .memoryBudget = arguments.number("--budget", 0)});
     std::vector<Batch> batches;
     for (unsigned i = 0; i < arguments.number("--batches", 1); ++i)
         batches.push_back(drawnBatch(static_cast<int>(arguments.number("--rows", 8)),
@@ -265,7 +267,7 @@ void run(const Arguments& arguments) {
         "{:.0f} MB\n",
         model->card().name, name(plan->type()), tokens / best, best, cold, loss, plan->isResident() ? "" : "not ",
         peak);
-    if (!plan->isResident())
+    if (!plan->isResident() || device != "cpu")
         return;
     const BareProducts products(model->spec(), batches.front().tokens(),
                                 plan->type() == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat);

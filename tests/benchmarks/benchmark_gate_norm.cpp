@@ -7,11 +7,15 @@
 //
 // benchmark_gate_norm [13b | 8b [FOLDER]]: measures only one of the models. With FOLDER, the model is written there and
 // kept for other programs.
+// benchmark_gate_norm --device cuda: measures the larger one on a device, without files: from weights in its memory, and
+// from weights in the memory of the processor.
 
 #include "analysis/metrics/measure.h"
+#include "analysis/metrics/wide_query_key.h"
 #include "analysis/model/model.h"
 #include "backends/engine/open_model.h"
 #include "backends/base/runtime.h"
+#include "backends/kernels/machine_kernels.h"
 #include "tests/benchmarks/synthetic_checkpoint.h"
 
 #include <ATen/ATen.h>
@@ -23,7 +27,9 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 using namespace secateur;
 using namespace secateur::benchmarks;
@@ -171,11 +177,54 @@ void run(const Subject& subject, const std::filesystem::path& folder) {
     }
 }
 
+/// Random queries and keys of some layers.
+std::vector<WideSource> drawnSources(const Subject& subject, int layers, const at::Device& device) {
+    const auto drawn = [&](std::int64_t rows) {
+        return (at::randn({rows, subject.shape.hidden}, at::TensorOptions(device)) * 0.02).to(subject.scalarType());
+    };
+    const int headDim = static_cast<int>(subject.shape.hidden / subject.shape.heads);
+    std::vector<WideSource> sources;
+    for (int layer = 0; layer < layers; ++layer)
+        sources.push_back({drawn(subject.shape.hidden), drawn(subject.keyRows()), {},
+                           static_cast<int>(subject.shape.heads), static_cast<int>(subject.shape.kvHeads), headDim});
+    return sources;
+}
+
+/// Prints the times of the norms of layers alone, and of layers and heads.
+void printNorms(const Kernels& kernels, const std::vector<WideSource>& sources, const char* place) {
+    for (const bool withHeads : {false, true})
+        for (int round = 1; round <= 3; ++round) {
+            const SteadyClock::time_point begin = SteadyClock::now();
+            double sum = 0;
+            for (const WideSource& source : sources) {
+                WideQueryKey queryKey(kernels, source);
+                sum += std::sqrt(queryKey.squaredLayerNorm([] {}));
+                if (withHeads)
+                    queryKey.squaredHeadNorms();
+            }
+            fmt::print("{} layers from {}, {}, round {}: {:.0f} ms; mean norm {:.4f}\n", sources.size(), place,
+                       withHeads ? "layers and heads" : "layers", round, 1e3 * since(begin),
+                       sum / static_cast<double>(sources.size()));
+        }
+}
+
+void runOnDevice(const std::string& device) {
+    const auto kernels = kernelsOf(device);
+    const Subject& subject = subjects[0];
+    constexpr int someLayers = 8;
+    printNorms(*kernels, drawnSources(subject, subject.shape.layers, at::Device(device)), "the device's memory");
+    printNorms(*kernels, drawnSources(subject, someLayers, at::kCPU), "the processor's memory");
+}
+
 } // namespace
 
 int main(int count, char** arguments) {
     try {
         initialiseRuntime(0);
+        if (count == 3 && arguments[1] == std::string_view("--device")) {
+            runOnDevice(arguments[2]);
+            return 0;
+        }
         for (const Subject& subject : subjects) {
             if (count > 1 && arguments[1] != std::string_view(subject.name))
                 continue;

@@ -106,6 +106,7 @@ public:
     std::string place(int layer, WeightName which) const override { return m_model->place(layer, which); }
     std::string fingerprint() const override { return m_model->fingerprint(); }
     const Runner& runner() const override { return counted; }
+    const Kernels& kernels() const override { return m_model->kernels(); }
 
 private:
     std::shared_ptr<const Model> m_model;

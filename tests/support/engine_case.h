@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tests/support/device.h"
 #include "tests/support/judged_run.h"
 
 #include "backends/engine/open_model.h"
@@ -26,7 +27,7 @@ struct EngineCase {
         : folder(folderName)
         , plain(isPlain)
         , model(openModel(data().filePath("forward/" + folderName + "/" + file).toStdString(), {},
-                          {.memoryBudget = budget, .plain = isPlain}))
+                          onDevice({.memoryBudget = budget, .plain = isPlain})))
         , batch(JudgedRun(data().filePath("forward/" + folderName)).batch())
         , runner(model->runner())
         , spec(model->spec()) {}
@@ -76,7 +77,7 @@ inline double apart(const at::Tensor& found, const at::Tensor& expected, const B
     double scale = 0;
     for (int row = 0; row < batch.rows; ++row) {
         const auto real = [&](const at::Tensor& all) {
-            return all.select(0, row).narrow(0, 0, batch.length(row)).to(at::kDouble);
+            return all.select(0, row).narrow(0, 0, batch.length(row)).to(at::kCPU, at::kDouble);
         };
         if (real(expected).numel() == 0)
             continue;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/engine/open_model.h"
+#include "tests/support/device.h"
 #include "tests/support/expected.h"
 
 #include <QStringList>
@@ -30,7 +31,7 @@ inline QStringList filesOf(const QString& folder) {
 }
 
 inline std::shared_ptr<const Model> fixture(const QString& folder, const QString& file) {
-    return openModel(QDir::cleanPath(data().filePath(folder + "/" + file)).toStdString());
+    return openModel(QDir::cleanPath(data().filePath(folder + "/" + file)).toStdString(), {}, onDevice());
 }
 
 /// Opens the model of a folder of tests/data from the first of its files.

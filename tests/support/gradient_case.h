@@ -34,7 +34,7 @@ struct GradientCase {
     explicit GradientCase(const QString& name, bool plain = false, std::int64_t budget = 0)
         : folder(name)
         , model(openModel(data().filePath("forward/" + name + "/model.safetensors").toStdString(), {},
-                          {.memoryBudget = budget, .plain = plain}))
+                          onDevice({.memoryBudget = budget, .plain = plain})))
         , plan(model->runner().plan(PruningMask(model->spec()), ComputeType::float32)) {
         const QJsonObject own = judgedGradients()[name].toObject();
         metrics = own["metrics"].toObject();

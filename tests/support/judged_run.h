@@ -79,7 +79,7 @@ public:
         double worst = 0;
         for (int row = 0; row < m_batch.rows; ++row) {
             const auto real = [&](const at::Tensor& all) {
-                const at::Tensor own = all.select(0, row).to(at::kDouble);
+                const at::Tensor own = all.select(0, row).to(at::kCPU, at::kDouble);
                 const bool byPosition = own.dim() >= positionsAxis && positionsAxis > 0;
                 const std::int64_t count =
                     byPosition ? std::min<std::int64_t>(m_batch.length(row), own.size(positionsAxis - 1)) : 0;

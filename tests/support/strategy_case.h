@@ -26,7 +26,7 @@ struct StrategyCase {
                               .filePath("forward/" + name.section(' ', 0, 0) +
                                         (name.endsWith("ragged") ? "/model.gguf" : "/model.safetensors"))
                               .toStdString(),
-                          {}, {.memoryBudget = memory})) {
+                          {}, onDevice({.memoryBudget = memory}))) {
         if (tokens.empty())
             tokens = drawnTokens();
         for (const std::vector<int>& ids : tokens) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tests/support/device.h"
 #include "tests/support/judged_run.h"
 
 #include "analysis/training/training_set.h"
@@ -17,7 +18,7 @@ namespace secateur::test {
 inline std::shared_ptr<const Model> trainedModel(const QString& name, bool plain = false) {
     const QString forward = "forward/" + name;
     return openModel(data().filePath((data().exists(forward) ? forward : name) + "/model.safetensors").toStdString(),
-                     {}, {.plain = plain});
+                     {}, onDevice({.plain = plain}));
 }
 
 /// The object in a JSON file; empty if there is none. @param path in tests/data
@@ -40,7 +41,7 @@ inline std::vector<int> targetsOf(const QJsonObject& about) {
 
 /// A trained tensor.
 inline at::Tensor leaf(const std::vector<float>& numbers, std::vector<std::int64_t> shape) {
-    return at::tensor(numbers).view(shape).clone().requires_grad_(true);
+    return at::tensor(numbers).view(shape).to(at::Device(onDevice().device), at::kFloat, false, true).requires_grad_(true);
 }
 
 /// The rows of a judged batch as examples.
