@@ -229,9 +229,20 @@ private:
             return; // nothing of it was scored
         const PointKey& key = own.points[line.front()].key;
         FigureSeries& series = newSeries(curveLabel(own, key), SeriesStyle::line);
-        series.colour = key.recovered.empty() ? curve : m_curves.curves.size() + curve;
+        series.colour = m_curves.curves.size() * trainingNumber(key.recovered) + curve;
         for (const Spot& spot : spots)
             place(series, spot);
+    }
+
+    /// 0 for no recovery training; 1, 2, .. for the names of trainings as the figure meets them.
+    std::size_t trainingNumber(const std::string& recovered) {
+        if (recovered.empty())
+            return 0;
+        const auto found = std::ranges::find(m_trainings, recovered);
+        const auto number = static_cast<std::size_t>(found - m_trainings.begin()) + 1;
+        if (found == m_trainings.end())
+            m_trainings.push_back(recovered);
+        return number;
     }
 
     void place(FigureSeries& series, const Spot& spot) {
@@ -368,6 +379,7 @@ private:
     const Curves& m_curves;
     const CurveLook& m_look;
     PriceList m_prices;
+    std::vector<std::string> m_trainings; ///< names of the trainings of drawn lines
     CurveScale m_scale;
     const XQuantity& m_x;
     const YQuantity& m_y;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 using namespace secateur;
 
@@ -110,6 +111,28 @@ private slots:
         QVERIFY(figure.note.find("2 points failed (×)") != std::string::npos);
         point.mask.clear();
         QVERIFY(areClose(line(makeFigure(session, "curves:x=heads"), "sink_head").positions, {2, 6}));
+    }
+
+    void eachTrainingHasALineOfItsOwnColour() {
+        Session session = test::curveSession();
+        for (Curve& curve : session.curves[0].curves) {
+            const std::vector<CurvePoint> pruned = curve.points;
+            for (const char* training : {"amp:epochs=1", "amp:epochs=2"})
+                for (CurvePoint point : pruned) {
+                    point.key.recovered = training;
+                    curve.points.push_back(std::move(point));
+                }
+        }
+        const Figure figure = makeFigure(session, "curves:x=heads:pareto=false");
+        std::set<std::size_t> colours;
+        std::size_t lines = 0;
+        for (const FigureSeries& series : figure.series)
+            if (series.colour) {
+                colours.insert(*series.colour);
+                ++lines;
+            }
+        QCOMPARE(lines, 3 * session.curves[0].curves.size());
+        QCOMPARE(colours.size(), lines);
     }
 
     void theFrontHasThePointsThatNoOtherBeats() {

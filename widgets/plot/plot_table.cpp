@@ -25,6 +25,7 @@ constexpr double mostSpread = 16;      ///< additional padding at each side in a
 constexpr double aboveCells = 1.5;     ///< padding above and below
 constexpr double publishedTint = 0.58; ///< share of the text colour
 constexpr double leadingShare = 0.45;  ///< of the width, for the leading columns of a block
+constexpr double wordShare = 0.65;     ///< of the width, for leading columns that would break words otherwise
 constexpr int mostTitleLines = 4;
 constexpr int mostCellLines = 6;
 constexpr int mostNoteLines = 40;
@@ -187,7 +188,7 @@ private:
         for (std::size_t i = 0; i < count; ++i)
             leading.push_back({i, m_columns[i].natural});
         const int most = static_cast<int>(leadingShare * m_width);
-        if (!shrink(leading, most))
+        if (!shrink(leading, most) && widthOf(leading) > static_cast<int>(wordShare * m_width))
             for (Placed& placed : leading) // long words are broken
                 placed.width = std::max(1, std::min(placed.width, most / static_cast<int>(count) - 2 * m_padding));
         const int room = m_width - widthOf(leading);
