@@ -234,7 +234,7 @@ private:
             place(series, spot);
     }
 
-    /// 0 for no recovery training; 1, 2, .. for the names of trainings as the figure meets them.
+    /// 0 without a recovery training; otherwise 1, 2, .. in the order in which trainings are drawn.
     std::size_t trainingNumber(const std::string& recovered) {
         if (recovered.empty())
             return 0;

@@ -181,8 +181,7 @@ Figure epochsTable(const Session& session, const FigureOptions& options) {
     for (const PointColumn& column : columns)
         names.push_back(column.title);
     table.notes.push_back(fmt::format("Avg is the mean of {}.", join(names, ", ")));
-    if (std::string note = trainingNote(*source.curves(columns.front()), wanted); !note.empty())
-        table.notes.push_back(std::move(note));
+    addTrainingNote(table, *source.curves(columns.front()), wanted);
     addGapNote(table, gaps, session, "amp", join(steps, ","));
     figure.caption = figureCaption(session.model, "Accuracy (per cent) by the number of epochs of recovery training") +
                      " " + source.conditions(columns);

@@ -243,8 +243,7 @@ Figure recoveryTable(const Session& session, const FigureOptions& options) {
     table.rows.push_back(std::move(row));
     if (hasNumber(printed))
         table.rows.push_back(std::move(printed));
-    if (std::string note = trainingNote(*source.curves(perplexityColumn), wanted); !note.empty())
-        table.notes.push_back(std::move(note));
+    addTrainingNote(table, *source.curves(perplexityColumn), wanted);
     addGapNote(table, gaps, session, "gate_norm", "recovery");
     addPublishedNote(table);
     figure.caption =

@@ -51,14 +51,15 @@ std::string protocolText(const ScoredSource& scored) {
 
 } // namespace
 
-std::string trainingNote(const Curves& curves, std::span<const TablePoints> points) {
+void addTrainingNote(FigureTable& table, const Curves& curves, std::span<const TablePoints> points) {
     std::vector<std::string> names;
     for (const TablePoints& wanted : points)
         for (const CurvePoint* point : PointSource::find(curves, wanted))
             if (const std::string& name = point->key.recovered;
                 !name.empty() && std::ranges::find(names, name) == names.end())
                 names.push_back(name);
-    return names.empty() ? "" : fmt::format("Recovery: {}.", join(names, ", "));
+    if (!names.empty())
+        table.notes.push_back(fmt::format("Recovery training: {}.", join(names, ", ")));
 }
 
 const CurveTask* taskOf(const Curves& curves, const PointColumn& column) {

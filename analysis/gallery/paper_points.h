@@ -85,8 +85,8 @@ private:
     std::vector<TablePoints> m_wanted;
 };
 
-/// "Recovery: amp:epochs=1:data=alpaca_100.": the trainings of the recovered points. Empty if there are none.
-std::string trainingNote(const Curves& curves, std::span<const TablePoints> points);
+/// Adds a note with the trainings of the recovered points, if there are any: "Recovery training: amp:epochs=1.".
+void addTrainingNote(FigureTable& table, const Curves& curves, std::span<const TablePoints> points);
 
 /// The task of curves that a column shows; null if they have none. Found by the name of its file, or by its format.
 const CurveTask* taskOf(const Curves& curves, const PointColumn& column);

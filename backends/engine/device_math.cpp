@@ -109,15 +109,9 @@ public:
         if (recordsGraph() || input.cache || isObserved)
             return PlainMath::context(projected, input, observer);
         const ProjectedHeads heads = projectedHeads(projected, input, observer);
-        const at::Tensor q = rotated(heads.queries, input.layer.queryNorm, input);
-        at::Tensor k = rotated(heads.keys, input.layer.keyNorm, input);
-        at::Tensor v = heads.values.transpose(1, 2).to(type());
-        if (k.size(1) != q.size(1)) {
-            const at::Tensor kvHeads = kvHeadOf(input.layer, projected.device());
-            k = k.index_select(1, kvHeads);
-            v = v.index_select(1, kvHeads);
-        }
-        return contextOf(q, k, v, input, observer);
+        return contextOf(rotated(heads.queries, input.layer.queryNorm, input),
+                         rotated(heads.keys, input.layer.keyNorm, input), heads.values.transpose(1, 2).to(type()),
+                         input, observer);
     }
 
 private:

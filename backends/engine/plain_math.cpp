@@ -9,6 +9,7 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 namespace secateur {
@@ -158,17 +159,15 @@ at::Tensor PlainMath::context(const at::Tensor& projected, const AttentionInput&
     if (observer.wantsAttention())
         showAttention(q, k, input, observer);
     showAttentionFeatures(q, k, input, observer);
-    if (!heads.perHead) {
-        const at::Tensor kvHeads = kvHeadOf(input.layer, projected.device());
-        k = k.index_select(1, kvHeads);
-        v = v.index_select(1, kvHeads);
-    }
     return contextOf(q.to(m_type), k.to(m_type), v.to(m_type), input, observer);
 }
 
 at::Tensor PlainMath::contextOf(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                 const AttentionInput& input, TapObserver& observer) {
-    const at::Tensor gathered = attended(q, k, v, input, observer);
+    const bool sharesKeys = k.size(1) != q.size(1);
+    const at::Tensor kvHeads = sharesKeys ? kvHeadOf(input.layer, k.device()) : at::Tensor();
+    const auto ofHeads = [&](const at::Tensor& all) { return sharesKeys ? all.index_select(1, kvHeads) : all; };
+    const at::Tensor gathered = attended(q, ofHeads(k), ofHeads(v), input, observer);
     const at::Tensor context = gathered.transpose(1, 2).reshape({input.rows * input.positions, -1});
     show(observer, Tap::context, context);
     return context;

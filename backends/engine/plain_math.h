@@ -4,8 +4,6 @@
 
 namespace secateur {
 
-struct ProjectedHeads;
-
 /// The operations of a layer by ATen, on any device. They can be differentiated. For sources only: includes ATen.
 class PlainMath : public LayerMath {
 public:
@@ -28,8 +26,9 @@ public:
 protected:
     at::ScalarType type() const { return m_type; }
 
-    /// The contexts of the heads [tokens, heads headDim] from rotated queries and keys, and values, all
-    /// [rows, heads, positions or keys, headDim] in the plan's type. Passes attention and contexts to the observer.
+    /// The contexts of the heads [tokens, heads headDim] from rotated queries [rows, heads, positions,
+    /// headDim], and rotated keys and values [rows, heads or kvHeads, keys, headDim], in the plan's type. Passes
+    /// attention and contexts to the observer.
     static at::Tensor contextOf(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                 const AttentionInput& input, TapObserver& observer);
 

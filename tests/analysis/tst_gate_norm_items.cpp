@@ -228,7 +228,7 @@ private slots:
         QVERIFY(isNear(table.rows[0].cells[columnOf(table, "Gate-Norm")].value, perplexityOf("gate_norm", 20)));
         QVERIFY(isNear(table.rows[0].cells[columnOf(table, "Gate-Norm + LoRA")].value, 6.5));
         QVERIFY(std::isnan(table.rows[0].cells[columnOf(table, "Data-driven + LoRA")].value));
-        QVERIFY(table.notes.at(0).starts_with("Recovery: "));
+        QVERIFY(table.notes.at(0).starts_with("Recovery training: "));
         QVERIFY(table.notes.at(1).find("--only recovery --size paper") != std::string::npos); // not in size quick
         QVERIFY(table.rows[1].isPublished);
         QCOMPARE(table.rows[1].cells[columnOf(table, "Gate-Norm + LoRA")].value, 6.35);
