@@ -79,6 +79,12 @@ struct Services {
     std::function<NamedFiles(const std::string& folder, std::span<const std::string_view> names)> findFiles;
     /// Reads the texts and tasks of a sweep.
     std::function<SweepInputs(const Model&, const SweepSetup&, const Progress&)> readSweep;
+    /// The recovery training of a sweep. Reads the training data. @param folder of the trainings
+    std::function<SweepRecovery(const std::shared_ptr<const Model>&, const RecoveryChoice&, const std::string& folder,
+                                const Progress&)>
+        sweepRecovery;
+    /// The folder of the trainings of a session's sweeps. @param session path of the session
+    std::function<std::string(const std::string& session)> adaptersFolder;
     std::function<std::shared_ptr<const Tokenizer>(const Model&)> openTokenizer;
     /// Whether the weights of two plans of one model fit in memory together, so that timed runs can alternate.
     std::function<bool(const Plan&, const Plan&)> stayTogether;

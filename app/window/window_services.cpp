@@ -17,6 +17,7 @@
 #include "backends/text/sweep_texts.h"
 #include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
+#include "backends/training/sweep_recovery.h"
 
 #include <fmt/core.h>
 
@@ -92,6 +93,11 @@ Services windowServices() {
         return asked;
     };
     services.readSweep = readSweep;
+    services.sweepRecovery = [](const std::shared_ptr<const Model>& model, const RecoveryChoice& choice,
+                                const std::string& folder, const Progress& progress) {
+        return sweepRecovery(model, choice, folder, {}, progress);
+    };
+    services.adaptersFolder = adaptersFolder;
     services.findFiles = [](const std::string& folder, std::span<const std::string_view> names) {
         FoundFiles found = findRecipeFiles(folder, names);
         return NamedFiles{std::move(found.paths), std::move(found.bytes)};

@@ -45,7 +45,7 @@ constexpr int windowLength = 14;
 struct Bench {
     JobRunner jobs;
     Document document{services(), &jobs};
-    SweepRunner runner{&document, &jobs};
+    SweepRunner runner{&document, &jobs, "/adapters"};
     SweepPanel panel{&document, &runner};
     CurvesView view{&document};
 
@@ -64,6 +64,16 @@ struct Bench {
         services.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
         services.availableMemory = [] { return std::int64_t{1} << 32; };
         services.maskDigest = maskDigest;
+        services.adaptersFolder = [](const std::string& session) { return session + ".adapters"; };
+        services.sweepRecovery = [](const std::shared_ptr<const Model>& model, const RecoveryChoice& choice,
+                                    const std::string& folder, const Progress&) {
+            if (folder != "/adapters")
+                qFatal("a document without a session has another folder for its trainings");
+            return SweepRecovery{nameOf(choice), settingsOf(choice), {10, 1000, 100},
+                                 [model](const PruningMask&, const std::string&, const Progress&) {
+                                     return RecoveredModel{model, 2.5};
+                                 }};
+        };
         services.readSweep = [](const Model& model, const SweepSetup&, const Progress&) {
             SweepInputs inputs;
             inputs.calibration.set = test::DrawnText(model.spec().vocab, 5).fixedWindows(4, windowLength).windows;
@@ -110,6 +120,9 @@ private slots:
         setup.text = "/texts/a b.txt";
         setup.tasks = {"/tasks/one.jsonl", "/tasks/two.jsonl"};
         setup.tokens = 1000;
+        setup.recovery.recipe = "amp";
+        setup.recovery.data = "/texts/alpaca.json";
+        setup.recovery.steps = 50;
         QVERIFY(setupOf(viewOf(setup)) == setup);
         QVERIFY(setupOf({}) == SweepSetup());
         Bench bench;
@@ -155,6 +168,23 @@ private slots:
         QCOMPARE(complete(bench.curves().front()), std::size_t{8});
         QVERIFY(bench.document.isModified());
         QVERIFY(setupOf(bench.document.session().view) == Bench::smallSetup());
+    }
+
+    void eachPointIsRecovered() {
+        Bench bench;
+        SweepSetup setup = Bench::smallSetup();
+        setup.recovery.recipe = "quick";
+        setup.recovery.steps = 3;
+        bench.runner.run(setup);
+        bench.finish();
+        QCOMPARE(bench.curves().size(), std::size_t{1});
+        QCOMPARE(complete(bench.curves().front()), std::size_t{16});
+        int recovered = 0;
+        for (const Curve& curve : bench.curves().front().curves)
+            for (const CurvePoint& point : curve.points)
+                if (point.key.recovered == "quick:steps=3" && point.trainingSeconds == 2.5)
+                    ++recovered;
+        QCOMPARE(recovered, 8);
     }
 
     void pointsLeadToTheirMasks() {

@@ -195,7 +195,7 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     , m_evaluations(new EvaluationsPanel(document, live))
     , m_jobs(new JobsPanel(jobs))
     , m_log(new LogPanel)
-    , m_sweep(new SweepPanel(document, new SweepRunner(document, jobs, this)))
+    , m_sweep(new SweepPanel(document, new SweepRunner(document, jobs, Autosave::stateFolder() + "/sweep-adapters", this)))
     , m_search(new SearchPanel(document, new MaskSearch(document, jobs, this)))
     , m_recover(new RecoverPanel(document, new Recovery(document, jobs, Autosave::stateFolder() + "/recover", this),
                                  new RecoveryForecast(document, jobs, this),
