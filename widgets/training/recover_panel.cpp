@@ -105,10 +105,8 @@ void RecoverPanel::build() {
 }
 
 void RecoverPanel::addAdapterButtons(QVBoxLayout& column) {
-    auto* row = new QHBoxLayout;
-    row->addWidget(m_save);
-    row->addWidget(m_evaluate);
-    column.addLayout(row);
+    for (QPushButton* button : {m_save, m_evaluate}) // below each other, because the panel is narrow
+        column.addWidget(button);
 }
 
 /// One row: the button that starts, or those that end.

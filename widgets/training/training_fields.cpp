@@ -164,6 +164,7 @@ QWidget* TrainingFields::options() {
     form->addRow(tr("Length"), m_length);
     form->addRow(tr("Trained"), trainedWeights());
     form->addRow(tr("Teacher"), teacher());
+    form->addRow(tr("Weight"), m_teacherWeight);
     box->setLayout(form);
     return box;
 }
@@ -194,12 +195,7 @@ QWidget* TrainingFields::teacher() {
     setUpField(m_teacherWeight, tr("Weight of the teacher"));
     connect(m_teacher, &QCheckBox::toggled, m_teacherWeight, &QWidget::setEnabled);
     m_teacherWeight->setEnabled(false);
-    auto* box = new QWidget;
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->addWidget(m_teacher, 1);
-    row->addWidget(m_teacherWeight, 1);
-    return box;
+    return m_teacher;
 }
 
 void TrainingFields::chooseRecipe(const std::string& id) {
