@@ -238,6 +238,8 @@ NeuronHistogram::NeuronHistogram(QWidget* parent)
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Histogram of the layer's neurons"));
+    setWhatsThis(tr("How many neurons of the layer have which values. A drag, or Left and Right, moves the threshold; "
+                    "release or Enter cuts the neurons beyond it."));
 }
 
 void NeuronHistogram::painted() {
