@@ -30,6 +30,7 @@ namespace secateur::test {
 
 /// Where a widget is: classes and names from the window down to it.
 inline QString pathOf(const QWidget* widget) {
+    const QWidget* named = widget;
     QStringList path;
     for (; widget; widget = widget->isWindow() ? nullptr : widget->parentWidget()) {
         const QString name = widget->objectName().startsWith("qt_") ? QString() : widget->objectName();
@@ -38,7 +39,7 @@ inline QString pathOf(const QWidget* widget) {
             step += '(' + name + ')';
         path.prepend(step);
     }
-    return path.join('/');
+    return path.join('/') + (named ? " \"" + helpOf(*named).name + '"' : QString());
 }
 
 /// Whether a widget belongs to another control, which stands for it: line edits of spin boxes, scroll bars, headers,
@@ -101,7 +102,7 @@ inline QStringList unexplained(const QWidget* window, std::set<const QWidget*>& 
         if (!hasWord(help.name))
             offenders << "no name: " + pathOf(control);
         if (!hasWord(help.text))
-            offenders << "no help: " + pathOf(control) + " \"" + help.name + '"';
+            offenders << "no help: " + pathOf(control);
     }
     return offenders;
 }
@@ -168,13 +169,12 @@ inline FocusWalk walk(QWidget* window, Qt::KeyboardModifiers modifiers) {
 inline QStringList unreachable(QWidget* window, int& count) {
     QApplication::setActiveWindow(window);
     const std::set<QWidget*> usable = usableControls(window);
-    if (usable.empty())
-        return {};
+    QTest::keyClick(window, Qt::Key_Tab); // focus is marked once a key is pressed
+    if (usable.size() < 2)
+        return usable.contains(QApplication::focusWidget()) || usable.empty() ? QStringList()
+                                                                              : QStringList{pathOf(window)};
     QStringList offenders;
     for (const Qt::KeyboardModifiers modifiers : {Qt::KeyboardModifiers(), Qt::KeyboardModifiers(Qt::ShiftModifier)}) {
-        // The walk may start at a widget that has the focus by chance, such as the window.
-        if (!usable.contains(QApplication::focusWidget()))
-            QTest::keyClick(window, Qt::Key_Tab);
         const FocusWalk walked = walk(window, modifiers);
         offenders << walked.offenders;
         for (QWidget* control : usable)

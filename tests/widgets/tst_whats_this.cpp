@@ -24,7 +24,9 @@
 
 #include <QApplication>
 #include <QComboBox>
+#include <QDockWidget>
 #include <QHelpEvent>
+#include <QLineEdit>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSettings>
@@ -105,7 +107,7 @@ private slots:
     void linkedSectionsExist();
     void frameFollowsTheKeyboard();
     void frameIsOnTheCurrentTab();
-    void viewsPassTheFocusOn();
+    void viewsAndPanelsFollowTheFocus();
     void combosAreDescribed();
     void arrowsMoveBetweenPoints();
     void arrowsMoveBetweenThumbnails();
@@ -125,7 +127,7 @@ void TestWhatsThis::init() {
 
 void TestWhatsThis::explanationHasNameTextKeyAndSection() {
     const ExplainedProgram program;
-    const QString grid = program.help()->explanation(program.find<HeadsGrid>(), {5, 5});
+    const QString grid = program.help()->explanation(program.window->headsView()->grid(), {5, 5});
     for (const char* part : {"Heat map of heads by layer", "Each cell is a head", "using.md#heads", "Manual: Heads"})
         QVERIFY2(grid.contains(part), qPrintable(grid));
     const auto tools = program.find<HeadsView>()->findChildren<QToolButton*>();
@@ -159,7 +161,7 @@ void TestWhatsThis::areasExplainWhatHasNoTextOfItsOwn() {
 
 void TestWhatsThis::shiftF1StartsTheMode() {
     const ExplainedProgram program;
-    auto* grid = program.find<HeadsGrid>();
+    auto* grid = program.window->headsView()->grid();
     grid->setFocus();
     QTest::keyClick(grid, Qt::Key_F1, Qt::ShiftModifier);
     QVERIFY(QWhatsThis::inWhatsThisMode());
@@ -173,7 +175,7 @@ void TestWhatsThis::shiftF1StartsTheMode() {
 
 void TestWhatsThis::shiftF1TwiceExplainsTheFocus() {
     const ExplainedProgram program;
-    auto* grid = program.find<HeadsGrid>();
+    auto* grid = program.window->headsView()->grid();
     grid->setFocus();
     QTest::keyClick(grid, Qt::Key_F1, Qt::ShiftModifier);
     QTest::keyClick(grid, Qt::Key_F1, Qt::ShiftModifier);
@@ -186,7 +188,7 @@ void TestWhatsThis::shiftF1TwiceExplainsTheFocus() {
 void TestWhatsThis::enterFollowsTheLink() {
     const ExplainedProgram program;
     const QSignalSpy wanted(program.help(), &WhatsThis::sectionWanted);
-    auto* grid = program.find<HeadsGrid>();
+    auto* grid = program.window->headsView()->grid();
     grid->setFocus();
     QTest::keyClick(grid, Qt::Key_F1, Qt::ShiftModifier);
     QTest::keyClick(grid, Qt::Key_F1, Qt::ShiftModifier);
@@ -211,7 +213,7 @@ void TestWhatsThis::linkedSectionsExist() {
 
 void TestWhatsThis::frameFollowsTheKeyboard() {
     const ExplainedProgram program;
-    auto* grid = program.find<HeadsGrid>();
+    auto* grid = program.window->headsView()->grid();
     grid->setFocus();
     QTest::keyClick(grid, Qt::Key_Right);
     QVERIFY(program.ring() && program.ring()->isVisible());
@@ -234,11 +236,17 @@ void TestWhatsThis::frameIsOnTheCurrentTab() {
     QCOMPARE(program.ring()->geometry(), tabs->tabRect(1));
 }
 
-void TestWhatsThis::viewsPassTheFocusOn() {
+void TestWhatsThis::viewsAndPanelsFollowTheFocus() {
     const ExplainedProgram program;
     program.window->showTab("layers");
     program.find<LayersView>()->setFocus();
-    QCOMPARE(QApplication::focusWidget(), program.find<LayersPlot>());
+    QCOMPARE(QApplication::focusWidget(), program.find<LayersView>()->findChild<LayersPlot*>());
+    // Panels that lie behind others come forward when the focus does.
+    auto* sweep = program.window->findChild<QDockWidget*>("sweep");
+    QVERIFY(sweep->visibleRegion().isEmpty());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Home);
+    sweep->findChild<QLineEdit*>()->setFocus();
+    QTRY_VERIFY(!sweep->visibleRegion().isEmpty());
     program.window->showTab("sheet");
     program.find<ViewTabs>()->currentWidget()->setFocus();
     const auto* sheet = qobject_cast<AttentionSheet*>(QApplication::focusWidget());

@@ -123,6 +123,7 @@ QWidget* FigureDialog::buildSide() {
     column->addWidget(m_run);
     column->addStretch();
     m_run->setVisible(!isFromSession(m_item));
+    m_run->setToolTip(tr("Run the model with these options and draw the figure"));
     QScrollArea* side = scrollingPart(content, tr("Options"));
     constexpr int widthInCharacters = 34;
     side->setFixedWidth(widthInCharacters * fontMetrics().averageCharWidth());

@@ -17,6 +17,7 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QTabBar>
+#include <QTabWidget>
 #include <QTextDocumentFragment>
 #include <QToolButton>
 #include <QWhatsThis>
@@ -30,6 +31,7 @@ namespace secateur {
 namespace {
 
 constexpr auto sectionProperty = "manualSection";
+constexpr auto linkStart = "<a href=\"";
 
 /// The name of a control. The interface of a combo box returns the current choice instead, which is not its name.
 QString nameOf(const QWidget& widget) {
@@ -78,6 +80,8 @@ QString titleOf(const QString& section) {
 /// What a tab shows. The tabs of panels that lie one behind another say what their panels say.
 ControlHelp helpOfTab(const QTabBar& tabs, int tab) {
     ControlHelp help{bare(tabs.tabText(tab)), tabs.tabWhatsThis(tab), {}, {}};
+    if (const auto* pages = qobject_cast<const QTabWidget*>(tabs.parentWidget()))
+        help.manual = sectionOf(pages->widget(tab));
     if (!qobject_cast<const QMainWindow*>(tabs.parentWidget()))
         return help;
     const auto docks = tabs.parentWidget()->findChildren<QDockWidget*>();
@@ -169,10 +173,12 @@ QString WhatsThis::explanation(const QWidget* widget, const QPoint& position) co
     QString html = paragraph(part.name, part.text);
     if (help.text != part.text) // as those of combo boxes that show the text of their choice
         html += paragraph(help.name, help.text);
+    const QString section = part.manual.isEmpty() ? help.manual : part.manual;
     if (!help.keys.isEmpty())
         html += "<p>" + tr("Key: %1").arg(help.keys.toHtmlEscaped()) + "</p>";
-    if (const QString title = titleOf(help.manual); !title.isEmpty())
-        html += QString("<p><a href=\"%1\">%2</a></p>").arg(help.manual, tr("Manual: %1 (Enter)").arg(title));
+    if (const QString title = titleOf(section); !title.isEmpty())
+        html +=
+            "<p>" + QString(linkStart) + QString("%1\">%2</a></p>").arg(section, tr("Manual: %1 (Enter)").arg(title));
     return html;
 }
 
@@ -180,7 +186,7 @@ bool WhatsThis::explain(QWidget* widget, const QPoint& position, const QPoint& g
     const QString text = explanation(widget, position);
     if (text.isEmpty())
         return false;
-    m_link = sectionOf(widget);
+    m_link = text.section(linkStart, 1).section('"', 0, 0);
     QWhatsThis::showText(globalPosition, text, widget);
     return true;
 }
@@ -221,7 +227,7 @@ bool WhatsThis::eventFilter(QObject* watched, QEvent* event) {
     case QEvent::WhatsThisClicked:
         follow(static_cast<QWhatsThisClickedEvent*>(event)->href());
         return true;
-    case QEvent::Polish:
+    case QEvent::Show:
         nameCombo(qobject_cast<QComboBox*>(widget));
         return false;
     case QEvent::ShortcutOverride:

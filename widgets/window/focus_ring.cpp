@@ -1,6 +1,7 @@
 #include "widgets/window/focus_ring.h"
 
 #include <QApplication>
+#include <QDockWidget>
 #include <QEvent>
 #include <QPainter>
 #include <QScrollArea>
@@ -43,6 +44,21 @@ QWidget* frameOf(QWidget* control) {
     return isLarger ? area : control;
 }
 
+/// Raises the panel of a control if it lies behind another one, where the control cannot be seen.
+void raisePanelOf(QWidget* control) {
+    for (QWidget* around = control; around && !around->isWindow(); around = around->parentWidget())
+        if (auto* panel = qobject_cast<QDockWidget*>(around); panel && panel->visibleRegion().isEmpty())
+            panel->raise();
+}
+
+/// Takes the tabs of panels out of the chain of Tab while there is nothing to choose: the main window keeps them for
+/// panels that lie behind no other, without drawing them.
+void skipUnusedTabs(const QWidget* window) {
+    const auto bars = window->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly);
+    for (QTabBar* tabs : bars)
+        tabs->setFocusPolicy(tabs->count() > 1 && !tabs->visibleRegion().isEmpty() ? Qt::TabFocus : Qt::NoFocus);
+}
+
 /// The part of a control that has the focus: of tabs the current one.
 QRect focusedPart(const QWidget& control) {
     const auto* tabs = qobject_cast<const QTabBar*>(&control);
@@ -62,6 +78,8 @@ void FocusRing::follow(QWidget* focus) {
     m_focus = focus && !focus->isWindow() ? focus : nullptr; // a window as a whole is no control
     if (auto* tabs = qobject_cast<QTabBar*>(focus))
         connect(tabs, &QTabBar::currentChanged, this, &FocusRing::place, Qt::UniqueConnection);
+    if (m_focus && m_byKeyboard)
+        raisePanelOf(m_focus);
     place();
 }
 
@@ -83,6 +101,8 @@ void FocusRing::place() {
 bool FocusRing::eventFilter(QObject* watched, QEvent* event) {
     const QEvent::Type type = event->type();
     const bool isKey = type == QEvent::KeyPress;
+    if (isKey && m_focus)
+        skipUnusedTabs(m_focus->window());
     if (isKey || type == QEvent::MouseButtonPress) {
         if (m_byKeyboard != isKey) {
             m_byKeyboard = isKey;

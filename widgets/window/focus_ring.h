@@ -7,8 +7,9 @@
 namespace secateur {
 
 /// Draws a frame around the control with the keyboard focus, in all windows. The frame is shown while the user works
-/// with the keyboard: a key shows it, a press of a mouse button hides it. Installed on the application by its
-/// constructor.
+/// with the keyboard: a key shows it, a press of a mouse button hides it. A
+/// panel that lies behind another one is raised when Tab comes to one of its controls. Installed on the application by
+/// its constructor.
 class FocusRing : public QObject {
     Q_OBJECT
 
