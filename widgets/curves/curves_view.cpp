@@ -91,13 +91,13 @@ void CurvesView::build() {
     m_y->addItem(tr("automatic"), QString("auto"));
     fill(*m_y, curveYs());
     m_figure->setAccessibleName(tr("Figure of curves"));
-    m_figure->setToolTip(tr("What is drawn of the sweeps"));
+    m_figure->setToolTip(tr("The figure that is drawn from the sweeps"));
     m_which->setAccessibleName(tr("Texts of the curves"));
     m_which->setToolTip(tr("The texts and tasks of the sweep that is drawn"));
     m_x->setAccessibleName(tr("Horizontal axis"));
-    m_x->setToolTip(tr("What the horizontal axis measures: the size of the pruned model"));
+    m_x->setToolTip(tr("The quantity along the horizontal axis: the size of the pruned model"));
     m_y->setAccessibleName(tr("Vertical axis"));
-    m_y->setToolTip(tr("What the vertical axis measures: the quality of the pruned model"));
+    m_y->setToolTip(tr("The quantity along the vertical axis: the quality of the pruned model"));
     m_which->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // names of texts are long
     auto* row = new QHBoxLayout;
     row->addWidget(m_figure);

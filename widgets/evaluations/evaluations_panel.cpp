@@ -165,7 +165,7 @@ void EvaluationsPanel::buildTable() {
         tr("Each row is an evaluated mask; row 0 is the dense model. A double click or Enter makes its mask "
            "the current one. Delete removes the selected rows. A click on a title sorts the table."));
     m_table->installEventFilter(this);
-    connect(m_table, &QTableView::doubleClicked, this,
+    connect(m_table, &QTableView::activated, this, // by a double click or Enter
             [this](const QModelIndex& index) { restore(m_sorted->mapToSource(index).row()); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &EvaluationsPanel::followRow);
 }

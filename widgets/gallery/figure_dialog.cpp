@@ -96,7 +96,7 @@ void FigureDialog::build() {
     m_caption->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_caption->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     QScrollArea* caption = scrollingPart(m_caption, tr("Caption"));
-    caption->setWhatsThis(tr("What the figure shows, and where it differs from that of the paper."));
+    caption->setWhatsThis(tr("The content of the figure, and its differences from that of the paper."));
     constexpr int captionLines = 5;
     caption->setFixedHeight(captionLines * fontMetrics().lineSpacing());
     auto* picture = new QVBoxLayout;

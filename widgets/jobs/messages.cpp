@@ -112,7 +112,7 @@ LogPanel::LogPanel(QWidget* parent)
     setMaximumBlockCount(mostLines);
     setLineWrapMode(NoWrap);
     setAccessibleName(tr("Log"));
-    setWhatsThis(tr("What happened since the start, with the time. The text can be selected and copied."));
+    setWhatsThis(tr("The events since the start, with their time. The text can be selected and copied."));
     setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
 }
 

@@ -111,7 +111,7 @@ void CompensationBox::listModes() {
     }
     m_mode->setCurrentIndex(m_mode->findData(static_cast<int>(CompensationMode::weights)));
     m_mode->setAccessibleName(tr("Mode of compensation"));
-    m_mode->setWhatsThis(tr("What is changed in the kept weights to make up for the cuts."));
+    m_mode->setWhatsThis(tr("The kind of change of the kept weights that makes up for the cuts."));
     m_mode->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
 }
 

@@ -84,7 +84,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     , m_protect(new QToolButton)
     , m_cut(new QPushButton(tr("C&ut"))) {
     m_metric->setAccessibleName(tr("Metric to cut by"));
-    m_metric->setWhatsThis(tr("The metric or strategy that says which units are cut first."));
+    m_metric->setWhatsThis(tr("The metric or strategy that ranks the units for the cut."));
     for (QWidget* field :
          {static_cast<QWidget*>(m_end), static_cast<QWidget*>(m_amount), static_cast<QWidget*>(m_metric)})
         field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow

@@ -166,7 +166,8 @@ CommandPalette::CommandPalette(QWidget* parent)
     m_input->setAccessibleName(tr("Search commands"));
     m_input->setToolTip(tr("A few letters of a command, a metric or a head; Enter runs or shows the marked row"));
     m_list->setAccessibleName(tr("Commands found"));
-    m_list->setWhatsThis(tr("What was found. The arrows move the mark, Enter or a click runs or shows the row."));
+    m_list->setWhatsThis(
+        tr("The commands, metrics and heads found. The arrows move the mark, Enter or a click runs or shows the row."));
     m_list->setFrameShape(QFrame::NoFrame);
     m_list->setFocusPolicy(Qt::NoFocus);
     m_list->setUniformItemSizes(true);
