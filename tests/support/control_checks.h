@@ -168,11 +168,12 @@ inline FocusWalk walk(QWidget* window, Qt::KeyboardModifiers modifiers) {
 /// What is wrong with the way of the focus through a window. @param count number of controls that Tab reached
 inline QStringList unreachable(QWidget* window, int& count) {
     QApplication::setActiveWindow(window);
+    QTest::keyClick(window, Qt::Key_Tab); // the focus is marked once a key is pressed
     const std::set<QWidget*> usable = usableControls(window);
-    QTest::keyClick(window, Qt::Key_Tab); // focus is marked once a key is pressed
-    if (usable.size() < 2)
-        return usable.contains(QApplication::focusWidget()) || usable.empty() ? QStringList()
-                                                                              : QStringList{pathOf(window)};
+    count = static_cast<int>(usable.size());
+    if (usable.size() < 2) // Tab has nowhere to go from a single control
+        return usable.contains(QApplication::focusWidget()) ? QStringList()
+                                                            : QStringList{"no focus: " + pathOf(window)};
     QStringList offenders;
     for (const Qt::KeyboardModifiers modifiers : {Qt::KeyboardModifiers(), Qt::KeyboardModifiers(Qt::ShiftModifier)}) {
         const FocusWalk walked = walk(window, modifiers);

@@ -18,6 +18,7 @@
 #include "widgets/plot/point_widget.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/results/metric_tree.h"
+#include "widgets/window/command_palette.h"
 #include "widgets/window/main_window.h"
 #include "widgets/window/view_tabs.h"
 #include "widgets/window/window_help.h"
@@ -108,6 +109,7 @@ private slots:
     void frameFollowsTheKeyboard();
     void frameIsOnTheCurrentTab();
     void viewsAndPanelsFollowTheFocus();
+    void paletteReturnsTheFocus();
     void combosAreDescribed();
     void arrowsMoveBetweenPoints();
     void arrowsMoveBetweenThumbnails();
@@ -251,6 +253,16 @@ void TestWhatsThis::viewsAndPanelsFollowTheFocus() {
     program.find<ViewTabs>()->currentWidget()->setFocus();
     const auto* sheet = qobject_cast<AttentionSheet*>(QApplication::focusWidget());
     QVERIFY(sheet && sheet->isVisible());
+}
+
+void TestWhatsThis::paletteReturnsTheFocus() {
+    const ExplainedProgram program;
+    auto* tree = program.find<MetricTree>();
+    tree->setFocus();
+    QTest::keyClick(tree, Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+    QVERIFY(program.find<CommandPalette>()->isVisible());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QCOMPARE(QApplication::focusWidget(), tree);
 }
 
 void TestWhatsThis::combosAreDescribed() {

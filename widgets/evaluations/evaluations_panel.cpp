@@ -165,18 +165,25 @@ void EvaluationsPanel::buildTable() {
         tr("Each row is an evaluated mask; row 0 is the dense model. A double click or Enter makes its mask "
            "the current one. Delete removes the selected rows. A click on a title sorts the table."));
     m_table->installEventFilter(this);
-    connect(m_table, &QTableView::activated, this, // by a double click or Enter
+    connect(m_table, &QTableView::doubleClicked, this,
             [this](const QModelIndex& index) { restore(m_sorted->mapToSource(index).row()); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &EvaluationsPanel::followRow);
 }
 
-/// Delete in the table removes rows, although elsewhere it cuts heads.
+/// In the table Enter restores the mask of a row. Delete removes rows, although elsewhere it cuts heads.
 bool EvaluationsPanel::eventFilter(QObject* watched, QEvent* event) {
     const bool isKey = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
-    if (watched != m_table || !isKey || !static_cast<QKeyEvent*>(event)->matches(QKeySequence::Delete))
+    if (watched != m_table || !isKey)
+        return QWidget::eventFilter(watched, event);
+    const auto& key = *static_cast<QKeyEvent*>(event);
+    const QModelIndex row = m_table->currentIndex();
+    const bool restores = (key.key() == Qt::Key_Return || key.key() == Qt::Key_Enter) && row.isValid();
+    if (!restores && !key.matches(QKeySequence::Delete))
         return QWidget::eventFilter(watched, event);
     event->accept();
-    if (event->type() == QEvent::KeyPress)
+    if (event->type() == QEvent::KeyPress && restores)
+        restore(m_sorted->mapToSource(row).row());
+    else if (event->type() == QEvent::KeyPress)
         removeRows();
     return true;
 }

@@ -189,6 +189,8 @@ void CommandPalette::open(std::vector<Command> commands) {
 }
 
 void CommandPalette::open(Source source, const QString& invitation) {
+    if (!isVisible())
+        m_before = QApplication::focusWidget();
     m_source = std::move(source);
     m_input->setPlaceholderText(invitation);
     m_input->clear();
@@ -213,8 +215,7 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
     auto* key = static_cast<QKeyEvent*>(event);
     switch (key->key()) {
     case Qt::Key_Escape:
-        hide();
-        parentWidget()->setFocus();
+        dismiss();
         return true;
     case Qt::Key_Return:
     case Qt::Key_Enter:
@@ -247,9 +248,14 @@ void CommandPalette::runCurrent() {
     if (!item)
         return;
     const auto run = m_commands[item->data(indexRole).toULongLong()].run; // a copy, as it may open the palette again
-    hide();
-    parentWidget()->setFocus();
+    dismiss();
     run();
+}
+
+/// Hides the palette and returns the focus to the control that had it.
+void CommandPalette::dismiss() {
+    hide();
+    (m_before ? m_before.data() : parentWidget())->setFocus();
 }
 
 void CommandPalette::place() {
