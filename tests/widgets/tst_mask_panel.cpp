@@ -112,7 +112,7 @@ private slots:
     void masksAreRenamedAndChosen();
     void targetsThatHoldTheMaskAreNamed();
     void everyMeasuredMaskIsARow();
-    void doubleClickBringsAMaskBack();
+    void doubleClickOrEnterBringsAMaskBack();
     void rowsAreCopiedInTheOrderSeen();
     void rowsStayWhileOthersCome();
     void aPointChoosesItsRow();
@@ -289,7 +289,7 @@ void TestMaskPanel::everyMeasuredMaskIsARow() {
     QCOMPARE(table->model()->index(1, 5).data().toString(), "+0.250");
 }
 
-void TestMaskPanel::doubleClickBringsAMaskBack() {
+void TestMaskPanel::doubleClickOrEnterBringsAMaskBack() {
     Bench bench;
     bench.masks().setHeadsCut({{0, 0}}, true);
     bench.measured(0.25);
@@ -301,6 +301,9 @@ void TestMaskPanel::doubleClickBringsAMaskBack() {
     QVERIFY(!bench.masks().isCut({2, 2}));
     bench.masks().undoStack()->undo();
     QVERIFY(bench.masks().isCut({2, 2}));
+    table->setCurrentIndex(table->model()->index(0, 1));
+    QTest::keyClick(table, Qt::Key_Return);
+    QVERIFY(!bench.masks().isCut({2, 2}));
 }
 
 void TestMaskPanel::rowsAreCopiedInTheOrderSeen() {

@@ -52,6 +52,8 @@ AttentionPlot::AttentionPlot(QWidget* parent)
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     setAccessibleName(tr("Attention map of a head"));
+    setWhatsThis(tr("The attention probabilities: queries from top to bottom, keys from left to right. The arrows "
+                    "move from cell to cell. Ctrl+wheel zooms."));
 }
 
 void AttentionPlot::setTokens(const QStringList& tokens) {

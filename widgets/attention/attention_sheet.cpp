@@ -2,14 +2,16 @@
 
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
-#include "widgets/plot/plot_scale.h"
 #include "widgets/document/head_filter.h"
 #include "widgets/document/selection.h"
 #include "widgets/plot/plot_axes.h"
+#include "widgets/plot/plot_scale.h"
 
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QScrollArea>
 #include <QToolTip>
 
 #include <algorithm>
@@ -44,7 +46,11 @@ AttentionSheet::AttentionSheet(Selection* selection, QWidget* parent)
     setMouseTracking(true);
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
+    setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Thumbnails of attention maps"));
+    setWhatsThis(
+        tr("The attention maps of several heads in small. A click or the arrows select a head, a double click or Enter "
+           "shows its map."));
     connect(selection, &Selection::changed, this, qOverload<>(&AttentionSheet::update));
     connect(selection, &Selection::hoverChanged, this, &AttentionSheet::followHover);
 }
@@ -272,6 +278,48 @@ void AttentionSheet::mousePressEvent(QMouseEvent* event) {
 void AttentionSheet::mouseDoubleClickEvent(QMouseEvent* event) {
     if (const std::optional<HeadId> head = headAt(event->position()))
         emit opened(*head);
+}
+
+void AttentionSheet::keyPressEvent(QKeyEvent* event) {
+    const std::optional<HeadId> active = m_selection->active();
+    switch (event->key()) {
+    case Qt::Key_Left:
+        return moveBy(-1, 0);
+    case Qt::Key_Right:
+        return moveBy(1, 0);
+    case Qt::Key_Up:
+        return moveBy(0, -1);
+    case Qt::Key_Down:
+        return moveBy(0, 1);
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        if (active && rowOf(active->layer) >= 0)
+            return emit opened(*active);
+        break;
+    default:
+        break;
+    }
+    QWidget::keyPressEvent(event);
+}
+
+/// Selects the neighbour of the active head and scrolls to it; the first head if the active one is not on the sheet.
+void AttentionSheet::moveBy(int right, int down) {
+    if (m_layers.empty())
+        return;
+    const auto heads = [this](int layer) { return m_spec.layers[static_cast<std::size_t>(layer)].heads; };
+    HeadId to{m_layers.front(), 0};
+    if (const std::optional<HeadId> active = m_selection->active(); active && rowOf(active->layer) >= 0) {
+        const int row = rowOf(active->layer) + (m_columns > 0 ? 0 : down);
+        to.layer = m_layers[static_cast<std::size_t>(std::clamp(row, 0, static_cast<int>(m_layers.size()) - 1))];
+        to.head = active->head + right + down * m_columns;
+    }
+    if (to.head < 0 || to.head >= heads(to.layer))
+        return;
+    m_selection->select({to}, Selection::Mode::replace, to);
+    const QRect cell = cellRect(to);
+    if (auto* area = qobject_cast<QScrollArea*>(parentWidget() ? parentWidget()->parentWidget() : nullptr))
+        area->ensureVisible(cell.center().x(), cell.center().y(), m_side / 2 + labelWidth(),
+                            m_side / 2 + labelHeight());
 }
 
 void AttentionSheet::wheelEvent(QWheelEvent* event) {

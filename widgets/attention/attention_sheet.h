@@ -20,7 +20,7 @@ struct PlotTheme;
 
 /// Thumbnails of attention maps. Shows the heads of one layer in several columns, or all layers as rows with one column
 /// per head. The colours of each thumbnail range from 0 to its own 99th percentile, so that thumbnails show the pattern
-/// of the attention and not its size. A click selects a head.
+/// of the attention and not its size. A click or the arrows select a head, a double click or Enter opens it.
 class AttentionSheet : public QWidget {
     Q_OBJECT
 
@@ -59,6 +59,7 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
     void moveEvent(QMoveEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
 
@@ -67,6 +68,7 @@ private:
 
     void paintCell(QPainter& painter, HeadId head, const QRect& cell) const;
     void followHover();
+    void moveBy(int right, int down);
     std::set<HeadId> pointedAt() const;
     int rowOf(int layer) const;
     QPoint headerCorner() const;

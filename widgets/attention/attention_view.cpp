@@ -11,6 +11,7 @@
 #include "widgets/document/selection.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/colour_controls.h"
+#include "widgets/results/passed_focus.h"
 #include "widgets/results/result_combo.h"
 
 #include <QCheckBox>
@@ -51,6 +52,7 @@ QScrollArea* scrolling(QWidget* content) {
     area->setWidget(content);
     area->setFrameShape(QFrame::NoFrame);
     area->setBackgroundRole(QPalette::Base);
+    area->setFocusPolicy(Qt::NoFocus); // the thumbnails have it
     return area;
 }
 
@@ -87,6 +89,7 @@ AttentionView::AttentionView(Document* document, JobRunner* jobs, Selection* sel
 
 void AttentionView::build() {
     m_prompt->setAccessibleName(tr("Prompt"));
+    m_prompt->setToolTip(tr("The text that the model runs on for the attention maps"));
     m_prompt->setPlaceholderText(tr("Type a text to see its attention maps"));
     m_prompt->setFixedHeight(fontMetrics().lineSpacing() * 3);
     m_prompt->setTabChangesFocus(true);
@@ -136,7 +139,7 @@ void AttentionView::build() {
     layout->addLayout(prompt);
     layout->addWidget(controls);
     layout->addWidget(m_stack, 1);
-    setFocusProxy(m_plot);
+    new PassedFocus(this, [this] { return m_stack->currentIndex() == 0 ? static_cast<QWidget*>(m_plot) : m_sheet; });
 }
 
 void AttentionView::connectAll() {

@@ -91,9 +91,13 @@ void CurvesView::build() {
     m_y->addItem(tr("automatic"), QString("auto"));
     fill(*m_y, curveYs());
     m_figure->setAccessibleName(tr("Figure of curves"));
+    m_figure->setToolTip(tr("The figure that is drawn from the sweeps"));
     m_which->setAccessibleName(tr("Texts of the curves"));
+    m_which->setToolTip(tr("The texts and tasks of the sweep that is drawn"));
     m_x->setAccessibleName(tr("Horizontal axis"));
+    m_x->setToolTip(tr("The quantity along the horizontal axis: the size of the pruned model"));
     m_y->setAccessibleName(tr("Vertical axis"));
+    m_y->setToolTip(tr("The quantity along the vertical axis: the quality of the pruned model"));
     m_which->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // names of texts are long
     auto* row = new QHBoxLayout;
     row->addWidget(m_figure);
@@ -108,6 +112,9 @@ void CurvesView::build() {
     m_reason->setForegroundRole(QPalette::PlaceholderText);
     m_reason->setAccessibleName(tr("Why there are no curves"));
     m_plot->setAccessibleName(tr("Curves"));
+    m_plot->setWhatsThis(
+        tr("Each point is a mask. A click or the arrows preview it; a double click or Enter makes it the "
+           "current mask."));
     m_plot->setDescription([this](std::size_t place) { return describe(place); });
     m_stack->addWidget(m_reason);
     m_stack->addWidget(m_plot);
@@ -253,8 +260,8 @@ QString CurvesView::describe(std::size_t place) const {
     if (std::isfinite(found->pooledDistance))
         lines << tr("pooled distance: %1").arg(line(shownWithError(found->pooledDistance, found->pooledStandardError)));
     for (const PointMetric& metric : found->tasks)
-        lines << QString("%1 %2: %3").arg(line(metric.task), line(metric.id),
-                                          line(shownWithError(metric.value, metric.standardError)));
+        lines << QString("%1 %2: %3")
+                     .arg(line(metric.task), line(metric.id), line(shownWithError(metric.value, metric.standardError)));
     if (std::isfinite(found->tokensPerSecond))
         lines << tr("tokens/s: %1").arg(line(shownNumber(found->tokensPerSecond)));
     if (!found->error.empty())

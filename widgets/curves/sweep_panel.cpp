@@ -55,7 +55,7 @@ QString shownTime(double seconds) {
                          : SweepPanel::tr("%1 minutes").arg(std::ceil(seconds / 60));
 }
 
-QSpinBox* tokenBox(const QString& name) {
+QSpinBox* tokenBox(const QString& name, const QString& help) {
     constexpr int least = 64;
     constexpr int most = 10'000'000;
     auto* box = new QSpinBox;
@@ -66,6 +66,7 @@ QSpinBox* tokenBox(const QString& name) {
     const int buttons = 2 * box->fontMetrics().averageCharWidth() + box->fontMetrics().height();
     box->setMinimumWidth(box->fontMetrics().horizontalAdvance(SweepPanel::tr("8,192 tokens")) + buttons);
     box->setAccessibleName(name);
+    box->setToolTip(help);
     box->findChild<QLineEdit*>()->setAccessibleName(name);
     return box;
 }
@@ -81,9 +82,11 @@ SweepPanel::SweepPanel(Document* document, SweepRunner* runner, QWidget* parent)
     , m_repetitions(new QSpinBox)
     , m_stability(new QSpinBox)
     , m_text(new TextCombo)
-    , m_tokens(tokenBox(tr("Maximum number of tokens of the calibration text")))
+    , m_tokens(tokenBox(tr("Maximum number of tokens of the calibration text"),
+                        tr("Reads at most this many tokens of the text that masks are chosen on")))
     , m_score(new TextCombo(nullptr, tr("last third of the calibration text")))
-    , m_scoreTokens(tokenBox(tr("Maximum number of tokens of the scored text")))
+    , m_scoreTokens(tokenBox(tr("Maximum number of tokens of the scored text"),
+                             tr("Reads at most this many tokens of the text that masks are scored on")))
     , m_tasks(new QListWidget)
     , m_addTask(new QToolButton)
     , m_removeTask(new QToolButton)
@@ -115,6 +118,9 @@ void SweepPanel::build() {
     m_strategies->setHeaderLabels({tr("strategy"), tr("options")});
     m_strategies->setRootIsDecorated(false);
     m_strategies->setAccessibleName(tr("Strategies of the sweep"));
+    m_strategies->setWhatsThis(
+        tr("The ticked strategies run. Their options are edited in the second column, with F2 or a double "
+           "click."));
     m_strategies->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed);
     m_strategies->setMinimumHeight(fontMetrics().height() * 7);
     column->addWidget(m_strategies, 1);
@@ -199,13 +205,18 @@ void SweepPanel::buildRecovery(QVBoxLayout& column) {
 
 void SweepPanel::buildTexts(QVBoxLayout& column) {
     m_text->setAccessibleName(tr("Calibration text"));
+    m_text->setToolTip(tr("The text that masks are chosen on"));
     m_score->setAccessibleName(tr("Scored text"));
+    m_score->setToolTip(tr("The text that masks are scored on"));
     m_tasks->setAccessibleName(tr("Tasks of the sweep"));
+    m_tasks->setToolTip(tr("Task files on which every mask is scored too"));
     m_tasks->setFixedHeight(fontMetrics().height() * 3);
     m_addTask->setText(tr("+"));
     m_addTask->setToolTip(tr("Add a task file"));
+    m_addTask->setAccessibleName(m_addTask->toolTip());
     m_removeTask->setText(QStringLiteral("−"));
     m_removeTask->setToolTip(tr("Remove the selected task"));
+    m_removeTask->setAccessibleName(m_removeTask->toolTip());
     for (QWidget* field : std::array<QWidget*, 4>{m_text, m_score, m_repetitions, m_stability})
         field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
     const auto add = [&](const QString& title, TextCombo* combo, QSpinBox* tokens) {
@@ -343,7 +354,8 @@ void SweepPanel::refresh() {
     const bool isRunning = m_runner->isRunning();
     const bool isReady = m_document->model() && !setup().strategies.empty() && !m_budgets->text().trimmed().isEmpty();
     m_run->setText(isRunning ? tr("&Pause sweep") : tr("&Run sweep"));
-    m_run->setToolTip(isRunning ? tr("Points so far are kept; the sweep can go on later") : QString());
+    m_run->setToolTip(isRunning ? tr("Points so far are kept; the sweep can go on later")
+                                : tr("Chooses the masks and scores them. The points appear in the tab Curves"));
     m_run->setEnabled(isRunning || isReady);
     for (QWidget* field :
          {static_cast<QWidget*>(m_strategies), static_cast<QWidget*>(m_budgets), static_cast<QWidget*>(m_repetitions),

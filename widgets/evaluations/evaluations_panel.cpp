@@ -96,6 +96,10 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
     connect(live, &LiveEvaluation::choiceChanged, this, &EvaluationsPanel::showChoice);
+    m_scatter->setAccessibleName(tr("Evaluations as points"));
+    m_scatter->setWhatsThis(
+        tr("Each point is an evaluated mask. A click or the arrows show its row, a double click or Enter makes "
+           "its mask the current one."));
     connect(m_scatter, &PointWidget::chosen, this, &EvaluationsPanel::showRow);
     connect(m_scatter, &PointWidget::activated, this, [this](std::size_t place) {
         if (const int found = m_model->rowOf(place); found >= 0)
@@ -120,7 +124,7 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
     m_automatic->setToolTip(tr("Evaluate the mask a moment after each edit"));
     auto* now = new QToolButton;
     now->setText(tr("Evaluate now"));
-    now->setToolTip(tr("Ctrl+E"));
+    now->setToolTip(tr("Evaluate the current mask at once (Ctrl+E)"));
     row.addWidget(captionFor(tr("Text"), m_text));
     row.addWidget(m_text);
     row.addSpacing(8);
@@ -157,19 +161,29 @@ void EvaluationsPanel::buildTable() {
     m_table->horizontalHeader()->setHighlightSections(false);
     m_table->setEditTriggers(QAbstractItemView::EditKeyPressed);
     m_table->setAccessibleName(tr("Evaluations"));
+    m_table->setWhatsThis(
+        tr("Each row is an evaluated mask; row 0 is the dense model. A double click or Enter makes its mask "
+           "the current one. Delete removes the selected rows. A click on a title sorts the table."));
     m_table->installEventFilter(this);
     connect(m_table, &QTableView::doubleClicked, this,
             [this](const QModelIndex& index) { restore(m_sorted->mapToSource(index).row()); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &EvaluationsPanel::followRow);
 }
 
-/// Delete in the table removes rows, although elsewhere it cuts heads.
+/// In the table Enter restores the mask of a row. Delete removes rows, although elsewhere it cuts heads.
 bool EvaluationsPanel::eventFilter(QObject* watched, QEvent* event) {
     const bool isKey = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
-    if (watched != m_table || !isKey || !static_cast<QKeyEvent*>(event)->matches(QKeySequence::Delete))
+    if (watched != m_table || !isKey)
+        return QWidget::eventFilter(watched, event);
+    const auto& key = *static_cast<QKeyEvent*>(event);
+    const QModelIndex row = m_table->currentIndex();
+    const bool restores = (key.key() == Qt::Key_Return || key.key() == Qt::Key_Enter) && row.isValid();
+    if (!restores && !key.matches(QKeySequence::Delete))
         return QWidget::eventFilter(watched, event);
     event->accept();
-    if (event->type() == QEvent::KeyPress)
+    if (event->type() == QEvent::KeyPress && restores)
+        restore(m_sorted->mapToSource(row).row());
+    else if (event->type() == QEvent::KeyPress)
         removeRows();
     return true;
 }

@@ -85,6 +85,7 @@ ExtraChoiceDialog::ExtraChoiceDialog(LiveEvaluation* live, QWidget* parent)
     buildOthers();
     column->addStretch();
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
+    buttons->button(QDialogButtonBox::Close)->setWhatsThis(tr("Closes this window. The choice is kept."));
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
     column->addWidget(buttons);
     connect(live->extra(), &ExtraEvaluation::changed, this, &ExtraChoiceDialog::refresh);
@@ -96,6 +97,7 @@ void ExtraChoiceDialog::buildTasks() {
     auto* add = new QToolButton;
     add->setText(tr("&Add a task"));
     add->setMenu(m_recent);
+    add->setToolTip(tr("Adds a file of questions that every mask answers"));
     add->setPopupMode(QToolButton::InstantPopup);
     connect(m_recent, &QMenu::aboutToShow, this, &ExtraChoiceDialog::fillMenu);
     m_tasks->setColumnStretch(0, 1);
@@ -117,6 +119,8 @@ void ExtraChoiceDialog::buildOthers() {
             .arg(speed.warmup));
     m_prompt->setPlaceholderText(examplePrompt());
     m_prompt->setAccessibleName(tr("Prompt to continue"));
+    m_prompt->setToolTip(tr("The dense model and the pruned model continue this text"));
+    m_continues->setToolTip(tr("Generates text after the prompt, with the dense model and under each mask"));
     m_prompt->setMinimumWidth(fontMetrics().averageCharWidth() * 40);
     auto* grid = new QGridLayout;
     grid->setColumnStretch(1, 1);

@@ -23,6 +23,7 @@ QTextEdit* side(const QString& name) {
     edit->setAcceptRichText(false);
     edit->setTabChangesFocus(true);
     edit->setAccessibleName(name);
+    edit->setWhatsThis(GenerationView::tr("The generated text. It can be selected and copied, but not changed."));
     return edit;
 }
 

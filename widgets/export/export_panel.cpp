@@ -67,6 +67,8 @@ ExportPanel::ExportPanel(Document* document, JobRunner* jobs, Selection* selecti
     m_reasons->setTextFormat(Qt::RichText);
     m_reasons->setTextInteractionFlags(Qt::TextBrowserInteraction);
     m_reasons->setFocusPolicy(Qt::StrongFocus);
+    m_reasons->setWhatsThis(
+        tr("The reasons why this target cannot hold the mask. A link selects the layers or heads concerned."));
     m_parts->addWidget(m_table);
     m_parts->addWidget(buildDetails());
     m_parts->setChildrenCollapsible(false);

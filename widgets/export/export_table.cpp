@@ -44,6 +44,9 @@ ExportTable::ExportTable(Document* document, ExportSizes* sizes, QWidget* parent
     , m_document(document)
     , m_sizes(sizes) {
     setAccessibleName(tr("Export targets"));
+    setWhatsThis(
+        tr("The forms in which the pruned model can be saved, with their sizes. The details of the chosen row are "
+           "beside the table. The first row is the open model."));
     setHeaderLabels({tr("Target"), tr("Fits"), tr("Type"), tr("Weight files"), tr("KV cache/token"), tr("Parameters"),
                      tr("Opens in")});
     headerItem()->setToolTip(fitsColumn,

@@ -84,6 +84,8 @@ OptionField FigureDialog::fieldOf(const OptionInfo& option) const {
 
 void FigureDialog::build() {
     m_plot->setAccessibleName(windowTitle());
+    m_plot->setWhatsThis(
+        tr("The figure with the options beside it. The arrows scroll it where it is higher than the window."));
     m_reason->setAlignment(Qt::AlignCenter);
     m_reason->setWordWrap(true);
     m_reason->setForegroundRole(QPalette::PlaceholderText);
@@ -94,6 +96,7 @@ void FigureDialog::build() {
     m_caption->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_caption->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     QScrollArea* caption = scrollingPart(m_caption, tr("Caption"));
+    caption->setWhatsThis(tr("The content of the figure, and its differences from that of the paper."));
     constexpr int captionLines = 5;
     caption->setFixedHeight(captionLines * fontMetrics().lineSpacing());
     auto* picture = new QVBoxLayout;
@@ -120,9 +123,11 @@ QWidget* FigureDialog::buildSide() {
     column->addWidget(m_run);
     column->addStretch();
     m_run->setVisible(!isFromSession(m_item));
+    m_run->setToolTip(tr("Run the model with these options and draw the figure"));
     QScrollArea* side = scrollingPart(content, tr("Options"));
     constexpr int widthInCharacters = 34;
     side->setFixedWidth(widthInCharacters * fontMetrics().averageCharWidth());
+    side->setFocusPolicy(Qt::NoFocus);
     side->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     return side;
 }
@@ -131,20 +136,21 @@ QWidget* FigureDialog::buildButtons() {
     auto* buttons = new QWidget;
     auto* row = new QHBoxLayout(buttons);
     row->setContentsMargins(0, 0, 0, 0);
-    const auto add = [&](const QString& text, auto&& slot) {
+    const auto add = [&](const QString& text, const QString& help, auto&& slot) {
         auto* button = new QPushButton(text);
+        button->setToolTip(help);
         button->setAutoDefault(false);
         connect(button, &QPushButton::clicked, this, slot);
         row->addWidget(button);
     };
     row->addStretch();
-    add(tr("Save &picture…"), [this] { m_actions->saveAs(FigureWidth::page); });
-    add(tr("Save &data…"), [this] {
+    add(tr("Save &picture…"), tr("As PDF, SVG or PNG, 17.4 cm wide"), [this] { m_actions->saveAs(FigureWidth::page); });
+    add(tr("Save &data…"), tr("The numbers of the figure, as CSV or JSON"), [this] {
         if (m_figure)
             chooseAndSaveData(this, m_figure, itemId(m_item), [this](const QString& message) { emit failed(message); });
     });
-    add(tr("Copy command &line"), [this] { m_actions->copyCommand(); });
-    add(tr("&Close"), [this] { close(); });
+    add(tr("Copy command &line"), tr("The command that draws this figure"), [this] { m_actions->copyCommand(); });
+    add(tr("&Close"), tr("Close this window (Esc)"), [this] { close(); });
     return buttons;
 }
 

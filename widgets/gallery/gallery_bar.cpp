@@ -64,6 +64,8 @@ void GalleryBar::build() {
     auto* sizeLabel = new QLabel(tr("S&ize"));
     sizeLabel->setBuddy(m_size);
     m_choose->setText(tr("Texts and tasks…"));
+    m_all->setWhatsThis(
+        tr("Measures the missing results of all figures and tables. The commands run one after another."));
     m_choose->setFocusPolicy(Qt::StrongFocus);
     m_files->setForegroundRole(QPalette::PlaceholderText);
     m_files->setAccessibleName(tr("Texts and tasks that were found"));

@@ -92,6 +92,7 @@ GallerySection::GallerySection(const GalleryPaper& paper, QWidget* parent)
     large.setBold(true);
     m_heading->setFont(large);
     m_count->setForegroundRole(QPalette::PlaceholderText);
+    m_measure->setWhatsThis(tr("Measures the missing results of the figures and tables of this paper."));
     auto* row = new QHBoxLayout;
     row->addWidget(m_heading);
     row->addWidget(m_count, 1);

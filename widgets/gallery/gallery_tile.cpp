@@ -3,7 +3,6 @@
 #include "widgets/gallery/gallery_papers.h"
 #include "widgets/gallery/thumbnail.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QPainter>
 #include <QStyle>
@@ -11,7 +10,6 @@
 #include <QTextLayout>
 #include <QTextOption>
 #include <QToolButton>
-#include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
@@ -70,6 +68,7 @@ GalleryTile::GalleryTile(const FigureInfo& item, QWidget* parent)
     setAttribute(Qt::WA_Hover);
     m_stop->setText(tr("Cancel"));
     m_stop->setAccessibleName(tr("Cancel the measurement of %1").arg(itemTitle(item)));
+    m_stop->setToolTip(tr("Keeps the results so far; the measurement can continue later"));
     m_stop->hide();
     connect(m_stop, &QToolButton::clicked, this, &GalleryTile::stopWanted);
     connect(this, &QAbstractButton::clicked, this, [this] {
@@ -114,6 +113,11 @@ void GalleryTile::describe() {
     setAccessibleName(tr("%1: %2").arg(itemTitle(m_item), itemSummary(m_item)));
     const QStringList said{m_state.reason, m_state.offer};
     setAccessibleDescription(m_state.kind == TileState::Kind::drawn ? tr("drawn") : said.join(' ').trimmed());
+    QStringList lines{accessibleName(), m_state.reason, m_state.offer, m_state.details};
+    lines.removeAll(QString());
+    for (QString& line : lines)
+        line = line.toHtmlEscaped().replace('\n', "<br>");
+    setToolTip("<p>" + lines.join("</p><p>") + "</p>");
 }
 
 int GalleryTile::leastWidth() const {
@@ -147,17 +151,6 @@ void GalleryTile::changeEvent(QEvent* event) {
     if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange)
         m_isOld = true;
     QAbstractButton::changeEvent(event);
-}
-
-bool GalleryTile::event(QEvent* event) {
-    if (event->type() != QEvent::ToolTip)
-        return QAbstractButton::event(event);
-    QStringList lines{accessibleName(), m_state.reason, m_state.offer, m_state.details};
-    lines.removeAll(QString());
-    for (QString& line : lines)
-        line = line.toHtmlEscaped().replace('\n', "<br>");
-    QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), "<p>" + lines.join("</p><p>") + "</p>", this);
-    return true;
 }
 
 void GalleryTile::activate() {

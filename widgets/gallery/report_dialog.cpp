@@ -60,10 +60,12 @@ ReportDialog::ReportDialog(Document* document, QWidget* parent)
 
 void ReportDialog::build() {
     m_title->setAccessibleName(tr("Title of the report"));
+    m_title->setToolTip(tr("The title on the first page; without one, the name of the model"));
     m_title->setPlaceholderText(QString::fromStdString(usualTitle(m_document->session())));
     m_format->addItem(tr("HTML, one file for a browser"), "html");
     m_format->addItem(tr("PDF, A4 pages"), "pdf");
     m_format->setAccessibleName(tr("Format of the report"));
+    m_format->setToolTip(tr("The form of the file that is written"));
     m_format->setCurrentIndex(std::max(0, m_format->findData(QSettings().value("report/format", "html"))));
     auto* form = new QFormLayout;
     form->addRow(tr("&Title"), m_title);
@@ -73,6 +75,7 @@ void ReportDialog::build() {
     for (const ReportPartInfo& part : reportParts()) {
         auto* box = new QCheckBox(tr("%1: %2").arg(reportText(part.title), reportText(part.summary)));
         box->setChecked(true);
+        box->setWhatsThis(tr("Writes this part: %1.").arg(reportText(part.summary)));
         list->addWidget(box);
         m_parts.push_back(box);
         connect(box, &QCheckBox::toggled, this, [this] { setWriting(m_isWriting); });
@@ -89,6 +92,8 @@ void ReportDialog::build() {
     column->addWidget(parts);
     column->addLayout(row);
     m_write->setDefault(true);
+    m_write->setToolTip(tr("Chooses a file and writes the report in the background"));
+    m_cancel->setWhatsThis(tr("Closes this window. While a report is written, stops the writing."));
     setWriting(false);
 }
 

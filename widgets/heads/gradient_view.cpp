@@ -40,10 +40,11 @@ QString waitText(double seconds) {
                          : GradientView::tr("about %1 min").arg(std::ceil(seconds / 60));
 }
 
-void addField(QHBoxLayout& row, const QString& text, QComboBox* field, const QString& name) {
+void addField(QHBoxLayout& row, const QString& text, QComboBox* field, const QString& name, const QString& help) {
     auto* label = new QLabel(text);
     label->setBuddy(field);
     field->setAccessibleName(name);
+    field->setToolTip(help);
     row.addWidget(label);
     row.addWidget(field);
     row.addSpacing(8);
@@ -77,8 +78,8 @@ void GradientView::build() {
     auto* first = new QHBoxLayout;
     first->setContentsMargins(8, 6, 8, 6);
     first->setSpacing(6);
-    addField(*first, tr("Cutti&ng"), m_cut, tr("Cut"));
-    addField(*first, tr("&on"), m_text, tr("Text to measure on"));
+    addField(*first, tr("Cutti&ng"), m_cut, tr("Cut"), tr("The cut whose effect on the gradients is computed"));
+    addField(*first, tr("&on"), m_text, tr("Text to measure on"), tr("The text whose loss the gradients are taken of"));
     m_compute->setToolTip(tr("Runs the text through the model twice, without the cut and with it"));
     first->addWidget(m_compute);
     m_wait->setAccessibleName(tr("Expected time"));
@@ -88,7 +89,8 @@ void GradientView::build() {
     auto* second = new QHBoxLayout;
     second->setContentsMargins(8, 0, 8, 6);
     second->setSpacing(6);
-    addField(*second, tr("La&yer"), m_layer, tr("Layer shown"));
+    addField(*second, tr("La&yer"), m_layer, tr("Layer shown"),
+             tr("Draws the heads of all layers, or of this layer only"));
     second->addWidget(m_colours);
     second->addStretch();
     m_title->setAccessibleName(tr("Title of the picture"));

@@ -34,6 +34,10 @@ HeadsGrid::HeadsGrid(MaskEditor* masks, Selection* selection, QWidget* parent)
     setMouseTracking(true);
     setMinimumSize(240, 120);
     setAccessibleName(tr("Heat map of heads by layer"));
+    setWhatsThis(
+        tr("Each cell is a head: layers from top to bottom, heads from left to right. A click or the arrows select, "
+           "Space cuts the selected heads or restores them. A drag on the colour bar cuts below a threshold. "
+           "The switches A, M and B drop the attention, the MLP or the block of a layer."));
     connect(selection, &Selection::changed, this, &HeadsGrid::followSelection);
     connect(selection, &Selection::hoverChanged, this, &HeadsGrid::followHover);
     connect(masks, &MaskEditor::maskChanged, this, &HeadsGrid::followMask);

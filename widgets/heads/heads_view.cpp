@@ -16,6 +16,7 @@
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/colour_controls.h"
 #include "widgets/results/metric_names.h"
+#include "widgets/results/passed_focus.h"
 #include "widgets/results/result_combo.h"
 
 #include <QAction>
@@ -79,7 +80,7 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     layout->addWidget(m_stack, 1);
     layout->addWidget(m_legend);
     m_legend->hide();
-    setFocusProxy(m_grid);
+    new PassedFocus(this, [this] { return m_grid; });
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(headsFrameMs);
     connectAll();
@@ -111,6 +112,7 @@ void HeadsView::addTool(QHBoxLayout& row, const QString& text, const QKeySequenc
     QAction* action = m_tools->addAction(text);
     action->setCheckable(true);
     action->setToolTip(help);
+    action->setWhatsThis(help);
     action->setData(static_cast<int>(tool));
     action->setShortcut(keys);
     action->setShortcutContext(Qt::WidgetShortcut);

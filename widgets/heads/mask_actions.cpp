@@ -29,14 +29,17 @@ MaskActions::MaskActions(MaskEditor* masks, Selection* selection, QWidget* pictu
     addHeadActions();
     addLayerActions();
     addProtection();
-    m_ends << add(tr("Restore &everything"), {}, [this] { m_masks->clearMask(); });
+    m_ends << add(tr("Restore &everything"), {}, tr("Restores all cut units. One step of undo brings the cuts back."),
+                  [this] { m_masks->clearMask(); });
     connect(selection, &Selection::changed, this, &MaskActions::update);
     connect(masks, &MaskEditor::maskChanged, this, &MaskActions::update);
     update();
 }
 
-QAction* MaskActions::add(const QString& text, const QList<QKeySequence>& keys, std::function<void()> run) {
+QAction* MaskActions::add(const QString& text, const QList<QKeySequence>& keys, const QString& help,
+                          std::function<void()> run) {
     auto* action = new QAction(text, this);
+    action->setWhatsThis(help);
     action->setShortcuts(keys);
     action->setShortcutContext(Qt::WidgetShortcut);
     connect(action, &QAction::triggered, this, [run = std::move(run)] { run(); });
@@ -47,26 +50,39 @@ QAction* MaskActions::add(const QString& text, const QList<QKeySequence>& keys, 
 
 void MaskActions::addHeadActions() {
     m_ofHeads << add(tr("&Cut or restore the selected heads"), {Qt::Key_Space, Qt::Key_Delete},
+                     tr("Cuts the selected heads. If all of them are cut, restores them."),
                      [this] { cutOrRestore(m_selection->heads()); });
     m_ofLayers << add(tr("Cut or restore all &heads of the selected layers"), {},
+                      tr("Cuts all heads of the selected layers. If all of them are cut, restores them."),
                       [this] { cutOrRestore(headsOf(layers())); });
-    m_ofHeads << add(tr("Cut or restore the selected c&olumns"), {}, [this] { cutOrRestore(columns()); });
-    m_ends << add(tr("&Invert heads"), {}, [this] { m_masks->invertHeads(); });
+    m_ofHeads << add(tr("Cut or restore the selected c&olumns"), {},
+                     tr("Cuts the heads with the same numbers in all layers. If all of them are cut, restores them."),
+                     [this] { cutOrRestore(columns()); });
+    m_ends << add(tr("&Invert heads"), {}, tr("Cuts all kept heads and restores all cut ones."),
+                  [this] { m_masks->invertHeads(); });
 }
 
 void MaskActions::addLayerActions() {
     m_ofLayers << add(tr("Drop the &attention of the selected layers"), {},
+                      tr("Removes the attention sublayers of the selected layers."),
                       [this] { m_masks->setAttention(layers(), AttentionCut::drop); });
-    m_ofLayers << add(tr("Drop the &MLP of the selected layers"), {}, [this] { m_masks->setMlpCut(layers(), true); });
-    m_ofLayers << add(tr("Drop the selected &blocks"), {}, [this] { m_masks->setBlockCut(layers(), true); });
+    m_ofLayers << add(tr("Drop the &MLP of the selected layers"), {}, tr("Removes the MLPs of the selected layers."),
+                      [this] { m_masks->setMlpCut(layers(), true); });
+    m_ofLayers << add(tr("Drop the selected &blocks"), {}, tr("Removes the selected layers as a whole."),
+                      [this] { m_masks->setBlockCut(layers(), true); });
     addBypass();
-    m_ofLayers << add(tr("&Restore the selected layers"), {}, [this] { m_masks->restoreLayers(layers()); });
+    m_ofLayers << add(tr("&Restore the selected layers"), {},
+                      tr("Restores everything that is cut in the selected layers."),
+                      [this] { m_masks->restoreLayers(layers()); });
     m_ends << m_all.back();
 }
 
 void MaskActions::addBypass() {
     const auto addTo = [this](const QString& text, std::function<void()> run) {
-        QAction* action = add(text, {}, std::move(run));
+        QAction* action = add(text, {},
+                              tr("Lets each token of the selected layers attend to itself only, and multiplies the "
+                                 "output of the attention by α."),
+                              std::move(run));
         m_bypass->addAction(action);
         m_ofLayers << action;
     };
@@ -77,9 +93,17 @@ void MaskActions::addBypass() {
 }
 
 void MaskActions::addProtection() {
-    m_ofHeads << add(tr("&Grow the selection to KV groups"), {Qt::Key_U}, [this] { growToGroups(); });
-    m_ofHeads << add(tr("&Protect or unprotect the selected heads"), {Qt::Key_P}, [this] { protectHeads(); });
-    m_ofLayers << add(tr("Protect or unprotect the selected &layers"), {}, [this] { protectLayers(); });
+    m_ofHeads << add(tr("&Grow the selection to KV groups"), {Qt::Key_U},
+                     tr("Selects also the other heads of the KV groups of the selected heads."),
+                     [this] { growToGroups(); });
+    m_ofHeads << add(
+        tr("&Protect or unprotect the selected heads"), {Qt::Key_P},
+        tr("Excludes the selected heads from automatic cuts. If all of them are protected, ends their protection."),
+        [this] { protectHeads(); });
+    m_ofLayers << add(
+        tr("Protect or unprotect the selected &layers"), {},
+        tr("Excludes the selected layers from automatic cuts. If all of them are protected, ends their protection."),
+        [this] { protectLayers(); });
     m_ends << m_all.back();
 }
 
@@ -196,9 +220,11 @@ void MaskActions::askForAlpha() {
     alpha->setDecimals(3);
     alpha->setValue(0.3);
     alpha->setAccessibleName(tr("Alpha of the bypass"));
+    alpha->setToolTip(tr("Factor on the output of the attention sublayer, in which each token attends to itself only"));
     auto* label = new QLabel(tr("α"));
     label->setBuddy(alpha);
     auto* button = new QPushButton(tr("Bypass Q/K"));
+    button->setToolTip(tr("Bypasses Q/K of the selected layers with this alpha (Enter)"));
     auto* row = new QHBoxLayout(popup);
     for (QWidget* part : {static_cast<QWidget*>(label), static_cast<QWidget*>(alpha), static_cast<QWidget*>(button)})
         row->addWidget(part);

@@ -35,7 +35,8 @@ public:
     void setLayer(std::optional<int> layer);
 
 private:
-    QAction* add(const QString& text, const QList<QKeySequence>& keys, std::function<void()> run);
+    /// @param help for What's This? and the status bar
+    QAction* add(const QString& text, const QList<QKeySequence>& keys, const QString& help, std::function<void()> run);
     void addHeadActions();
     void addLayerActions();
     void addBypass();

@@ -79,12 +79,15 @@ ManualWindow::ManualWindow(QWidget* parent)
     setWindowTitle(tr("Manual"));
     m_search->setPlaceholderText(tr("Search the manual"));
     m_search->setAccessibleName(tr("Search the manual"));
+    m_search->setToolTip(tr("Lists the sections that contain all of these words (Ctrl+F)"));
     m_search->setClearButtonEnabled(true);
     m_list->setAccessibleName(tr("Contents"));
+    m_list->setWhatsThis(tr("The sections of the manual, or those that the search found. The chosen one is shown."));
     m_list->setHeaderHidden(true);
     m_list->setStyleSheet("QTreeWidget::item { padding: 3px 0; }");
     m_list->setWordWrap(true);
     m_text->setAccessibleName(tr("Page"));
+    m_text->setWhatsThis(tr("A page of the manual. Tab moves from link to link, Enter follows a link."));
     m_text->setOpenLinks(false);
     m_text->document()->setDocumentMargin(16);
 

@@ -39,6 +39,7 @@ public:
         m_bar->setAccessibleName(JobsPanel::tr("Progress of %1").arg(title));
         m_cancel->setText(JobsPanel::tr("Cancel"));
         m_cancel->setAccessibleName(JobsPanel::tr("Cancel %1").arg(title));
+        m_cancel->setToolTip(m_cancel->accessibleName());
         auto* row = new QHBoxLayout(this);
         row->setContentsMargins(0, 0, 0, 0);
         row->addWidget(m_title);
@@ -95,6 +96,7 @@ JobsPanel::JobsPanel(JobRunner* jobs, QWidget* parent)
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // long titles are elided, so that the buttons stay in sight
     setFrameShape(QFrame::NoFrame);
     setAccessibleName(tr("Jobs"));
+    setWhatsThis(tr("The work in progress, the latest first. Work that has ended stays for a while."));
     connect(jobs, &JobRunner::started, this, &JobsPanel::add);
     connect(jobs, &JobRunner::progressed, this, &JobsPanel::update);
     connect(jobs, &JobRunner::waiting, this, [this](quint64 id, const QString& title) { m_rows.at(id)->wait(title); });

@@ -33,6 +33,7 @@ MessageBar::MessageBar(QWidget* parent)
     m_dismiss->setText(tr("Dismiss"));
     m_dismiss->setAutoRaise(true);
     m_dismiss->setAccessibleName(tr("Dismiss this message"));
+    m_dismiss->setToolTip(m_dismiss->accessibleName());
     connect(m_dismiss, &QToolButton::clicked, this, &MessageBar::dismiss);
 
     auto* row = new QHBoxLayout(this);
@@ -94,6 +95,7 @@ void MessageBar::showChoices(const Message& message) {
     for (const Choice& choice : message.choices) {
         auto* button = new QToolButton;
         button->setText(choice.text);
+        button->setWhatsThis(tr("Answers the message: %1").arg(choice.text));
         connect(button, &QToolButton::clicked, this, [this, run = choice.run] {
             dismiss();
             run();
@@ -110,6 +112,7 @@ LogPanel::LogPanel(QWidget* parent)
     setMaximumBlockCount(mostLines);
     setLineWrapMode(NoWrap);
     setAccessibleName(tr("Log"));
+    setWhatsThis(tr("The events since the start, with their time. The text can be selected and copied."));
     setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
 }
 

@@ -65,6 +65,9 @@ LayersPlot::LayersPlot(MaskEditor* masks, Selection* selection, Marked marked, Q
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Metrics by layer"));
+    setWhatsThis(
+        tr("Layers from left to right. A click or the arrows select the heads of a layer. Space drops or restores the "
+           "unit of the first metric in the selected layers. The context menu has all cuts."));
     connect(selection, &Selection::changed, this, &LayersPlot::followSelection);
     connect(selection, &Selection::hoverChanged, this, &LayersPlot::followHover);
     connect(masks, &MaskEditor::maskChanged, this, &LayersPlot::followMask);

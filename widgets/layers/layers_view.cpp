@@ -15,6 +15,7 @@
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/plot_scale.h"
 #include "widgets/results/metric_names.h"
+#include "widgets/results/passed_focus.h"
 #include "widgets/results/scale_combo.h"
 
 #include <QContextMenuEvent>
@@ -119,7 +120,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     layout->setSpacing(0);
     layout->addWidget(m_controls);
     layout->addWidget(m_stack, 1);
-    setFocusProxy(m_plot);
+    new PassedFocus(this, [this] { return m_plot; });
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(layersFrameMs);
     connectAll();

@@ -111,6 +111,7 @@ void CompensationBox::listModes() {
     }
     m_mode->setCurrentIndex(m_mode->findData(static_cast<int>(CompensationMode::weights)));
     m_mode->setAccessibleName(tr("Mode of compensation"));
+    m_mode->setWhatsThis(tr("The kind of change of the kept weights that makes up for the cuts."));
     m_mode->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
 }
 
@@ -135,6 +136,7 @@ void CompensationBox::build() {
     grid->addWidget(m_progress, 3, 0, 1, 2);
     grid->addWidget(m_start, 3, 2);
     m_start->setText(tr("Compe&nsate"));
+    m_start->setToolTip(tr("Fits the kept weights to the dense model in the background"));
     m_start->setMinimumWidth(m_start->sizeHint().width()); // its other texts are shorter
 }
 

@@ -84,6 +84,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     , m_protect(new QToolButton)
     , m_cut(new QPushButton(tr("C&ut"))) {
     m_metric->setAccessibleName(tr("Metric to cut by"));
+    m_metric->setWhatsThis(tr("The metric or strategy that ranks the units for the cut."));
     for (QWidget* field :
          {static_cast<QWidget*>(m_end), static_cast<QWidget*>(m_amount), static_cast<QWidget*>(m_metric)})
         field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
@@ -93,13 +94,18 @@ CutBox::CutBox(Document* document, QWidget* parent)
     m_amount->setMinimumWidth(m_amount->fontMetrics().horizontalAdvance("000000"));
     m_end->addItems({tr("lowest"), tr("highest")});
     m_end->setAccessibleName(tr("Which end to cut"));
+    m_end->setToolTip(tr("Cuts the units with the lowest or with the highest values"));
     m_amount->setAccessibleName(tr("How many to cut"));
     m_amount->findChild<QLineEdit*>()->setAccessibleName(m_amount->accessibleName());
+    m_amount->setToolTip(tr("Previews the cut of this many; Cut cuts them"));
     m_counted->setAccessibleName(tr("What is counted"));
+    m_counted->setToolTip(tr("The unit that the number counts"));
     m_slider->setAccessibleName(tr("How many to cut, by sliding"));
     m_slider->setToolTip(tr("Drag for a preview; release to cut"));
     m_again->setToolTip(tr("Measure the metric again after each cut, under the mask so far (Greedy-Gnorm)"));
     m_knee->setToolTip(tr("Measure the whole budget, but keep only the cuts up to the knee of the loss curve"));
+    m_perLayer->setToolTip(tr("Cut this many in each layer instead of in the whole model"));
+    m_cut->setWhatsThis(tr("Cuts the units that are previewed. One step of undo restores them."));
     for (QCheckBox* box : {m_again, m_knee}) {
         keepRoomWhenHidden(box);
         box->hide(); // until the metric has a strategy that cuts in steps

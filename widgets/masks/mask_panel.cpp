@@ -62,6 +62,7 @@ MaskListBox::MaskListBox(Document* document, QWidget* parent)
     m_names->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     m_note->setPlaceholderText(tr("Note"));
     m_note->setAccessibleName(tr("Note on the mask"));
+    m_note->setToolTip(tr("A line of yours that is kept with the mask"));
     m_more->setText("…");
     m_more->setToolTip(tr("Duplicate, compare, combine, open, save"));
     m_more->setAccessibleName(tr("Actions on the mask"));
@@ -247,6 +248,7 @@ QScrollArea* MaskPanel::scrolledRows(Document* document, JobRunner* jobs, LiveEv
     scrolled->setWidgetResizable(true);
     scrolled->setFrameShape(QFrame::NoFrame);
     scrolled->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scrolled->setFocusPolicy(Qt::NoFocus);
     scrolled->viewport()->setAutoFillBackground(false); // one surface with the dock
     content->setAutoFillBackground(false);
     scrolled->setMinimumWidth(content->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent));

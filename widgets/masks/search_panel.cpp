@@ -130,6 +130,7 @@ void SearchPanel::addBudget(QFormLayout& form) {
     m_amount->setValue(usual);
     m_amount->setSuffix(tr(" %"));
     m_amount->setAccessibleName(tr("Percentage to save"));
+    m_amount->setToolTip(tr("The search ends when this much is saved"));
     m_amount->findChild<QLineEdit*>()->setAccessibleName(m_amount->accessibleName());
     m_counted->addItem(tr("layers' parameters"), static_cast<int>(BudgetOf::layerParameters));
     m_counted->addItem(tr("parameters"), static_cast<int>(BudgetOf::parameters));
@@ -152,6 +153,7 @@ void SearchPanel::addUnits(QFormLayout& form) {
     for (const QString& unit : allUnits()) {
         auto* box = new QCheckBox(unitTitle(unit));
         box->setObjectName(unit);
+        box->setToolTip(tr("The search may cut these: %1").arg(box->text()));
         box->setChecked(true);
         const int place = static_cast<int>(m_units.size());
         grid->addWidget(box, place / 2, place % 2);
@@ -210,6 +212,7 @@ QStackedWidget* SearchPanel::buttons() {
     auto* pages = new QStackedWidget;
     pages->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     m_start = new QPushButton(tr("F&ind a mask"));
+    m_start->setToolTip(tr("Starts the search in the background; the views show the mask so far"));
     m_keep = new QPushButton(tr("Stop an&d keep"));
     m_keep->setToolTip(tr("Ends the search after the step that it is making, and keeps the mask so far"));
     m_cancel = new QPushButton(tr("Ca&ncel"));

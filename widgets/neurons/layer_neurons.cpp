@@ -54,6 +54,9 @@ void LayerNeurons::build() {
     m_rows->setSelectionMode(QAbstractItemView::ExtendedSelection);
     m_rows->installEventFilter(this);
     m_rows->setAccessibleName(tr("Neurons of the layer"));
+    m_rows->setWhatsThis(
+        tr("The neurons of this layer. Space cuts the selected neurons or restores them. A click on a title "
+           "sorts the list."));
     m_rows->setFrameShape(QFrame::NoFrame);
     m_rows->setShowGrid(false);
     m_rows->setSelectionBehavior(QAbstractItemView::SelectRows);

@@ -269,14 +269,17 @@ void NeuronCutsRow::build() {
     m_percent->setDecimals(1);
     m_percent->setSuffix(tr(" %"));
     m_percent->setAccessibleName(tr("Share of the neurons to cut"));
+    m_percent->setToolTip(tr("Previews the cut of this share; Enter cuts"));
     m_slider->setRange(0, 100 * slidesPerPercent);
     m_slider->setSingleStep(slidesPerPercent);
     m_slider->setPageStep(5 * slidesPerPercent);
     m_slider->setMinimumWidth(90);
     m_slider->setMaximumWidth(240);
     m_slider->setAccessibleName(tr("Share of the neurons to cut"));
+    m_slider->setToolTip(tr("Drag for a preview; release to cut"));
     m_scope->addItem(tr("every layer"));
     m_scope->setAccessibleName(tr("Layers to cut in"));
+    m_scope->setToolTip(tr("Cuts this share in each layer, or in the open layer only"));
     m_scope->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_cut->setToolTip(tr("Apply the preview (Enter)"));
     m_label->setBuddy(m_percent);

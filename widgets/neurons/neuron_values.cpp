@@ -238,6 +238,9 @@ NeuronHistogram::NeuronHistogram(QWidget* parent)
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Histogram of the layer's neurons"));
+    setWhatsThis(
+        tr("The number of neurons of the layer by their value. A drag, or Left and Right, moves the threshold; "
+           "release or Enter cuts the neurons beyond it."));
 }
 
 void NeuronHistogram::painted() {

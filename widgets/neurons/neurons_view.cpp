@@ -13,6 +13,7 @@
 #include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neuron_threshold.h"
 #include "widgets/plot/figure_widget.h"
+#include "widgets/results/passed_focus.h"
 #include "widgets/results/result_combo.h"
 #include "widgets/results/scale_combo.h"
 
@@ -73,6 +74,9 @@ void NeuronsView::build() {
     scale->setBuddy(m_scale);
     m_scale->setAccessibleName(tr("Scale of the values"));
     m_plot->setAccessibleName(tr("Neurons by layer"));
+    m_plot->setWhatsThis(
+        tr("The distribution of the values of the neurons in each layer. A click or Enter opens the neurons of "
+           "a layer below. Space drops the MLPs of the selected layers."));
     auto* row = new QHBoxLayout(m_controls);
     row->setContentsMargins(8, 6, 8, 6);
     row->setSpacing(6);
@@ -98,7 +102,7 @@ void NeuronsView::build() {
     layout->addWidget(m_controls);
     layout->addWidget(m_stack, 1);
     layout->addWidget(m_cuts);
-    setFocusProxy(m_plot);
+    new PassedFocus(this, [this] { return m_plot; });
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(neuronsFrameMs);
 }

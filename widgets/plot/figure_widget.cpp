@@ -12,6 +12,7 @@
 #include <QEvent>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QKeyEvent>
 #include <QRegularExpression>
 #include <QResizeEvent>
 #include <QScrollBar>
@@ -60,6 +61,8 @@ void FigureWidget::placePlot() {
     const int breadth = isHigh ? m_scroll->sizeHint().width() : 0;
     const QSize size(width() - breadth, std::max(height(), neededHeight(m_figure, width() - breadth, theme)));
     m_scroll->setVisible(isHigh);
+    if (isHigh && focusPolicy() == Qt::NoFocus)
+        setFocusPolicy(Qt::StrongFocus); // for the keys that scroll
     m_scroll->setGeometry(size.width(), 0, breadth, height());
     m_scroll->setRange(0, size.height() - height());
     m_scroll->setPageStep(height());
@@ -94,21 +97,35 @@ void FigureWidget::wheelEvent(QWheelEvent* event) {
         QWidget::wheelEvent(event);
 }
 
+void FigureWidget::keyPressEvent(QKeyEvent* event) {
+    const bool scrolls = event->key() == Qt::Key_Up || event->key() == Qt::Key_Down || event->key() == Qt::Key_PageUp ||
+                         event->key() == Qt::Key_PageDown || event->key() == Qt::Key_Home ||
+                         event->key() == Qt::Key_End;
+    if (scrolls && m_scroll->maximum() > 0)
+        QApplication::sendEvent(m_scroll, event);
+    else
+        QWidget::keyPressEvent(event);
+}
+
 FigureActions::FigureActions(QWidget* view, std::function<Figure()> figure)
     : QObject(view)
     , m_view(view)
     , m_figure(std::move(figure))
     , m_folder(QStandardPaths::writableLocation(QStandardPaths::PicturesLocation)) {
-    const auto add = [this](const QString& text, auto&& slot) {
+    const auto add = [this](const QString& text, const QString& help, auto&& slot) {
         auto* action = new QAction(text, this);
+        action->setWhatsThis(help);
         connect(action, &QAction::triggered, this, slot);
         m_actions << action;
     };
-    add(tr("Copy as &image"), [this] { copyImage(); });
-    add(tr("Copy as &CSV"), [this] { copyCsv(); });
-    add(tr("Copy figure as command &line"), [this] { copyCommand(); });
-    add(tr("Save figure, c&olumn width (8.4 cm)…"), [this] { saveAs(FigureWidth::column); });
-    add(tr("Save figure, &page width (17.4 cm)…"), [this] { saveAs(FigureWidth::page); });
+    add(tr("Copy as &image"), tr("Copies this picture as an image."), [this] { copyImage(); });
+    add(tr("Copy as &CSV"), tr("Copies the numbers of this picture."), [this] { copyCsv(); });
+    add(tr("Copy figure as command &line"), tr("Copies the command that draws this picture."),
+        [this] { copyCommand(); });
+    add(tr("Save figure, c&olumn width (8.4 cm)…"), tr("Saves this picture for one column of a paper."),
+        [this] { saveAs(FigureWidth::column); });
+    add(tr("Save figure, &page width (17.4 cm)…"), tr("Saves this picture for the full width of a page."),
+        [this] { saveAs(FigureWidth::page); });
 }
 
 void FigureActions::setEnabled(bool enabled) {

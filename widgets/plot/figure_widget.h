@@ -16,7 +16,7 @@ class QScrollBar;
 namespace secateur {
 
 /// Draws a figure with the size, colours and font of the widget. The plot ignores mouse and keyboard. Grids and tables
-/// that need more height than the widget has can be scrolled.
+/// that need more height than the widget has can be scrolled, with the wheel or, with the keyboard focus, with keys.
 class FigureWidget : public QWidget {
     Q_OBJECT
 
@@ -29,6 +29,7 @@ protected:
     void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
     /// Called after the figure was drawn again. Drawing removes what subclasses have added to the plot.
     virtual void painted() {}
     QCustomPlot* plot() const { return m_plot; }

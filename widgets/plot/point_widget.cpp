@@ -4,6 +4,7 @@
 #include "widgets/plot/plot_axes.h"
 
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QToolTip>
 #include <qcustomplot.h>
@@ -19,6 +20,7 @@ constexpr double ringSize = 13;
 
 PointWidget::PointWidget(QWidget* parent)
     : FigureWidget(parent) {
+    setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
 }
 
@@ -111,6 +113,54 @@ void PointWidget::mouseDoubleClickEvent(QMouseEvent* event) {
     const auto point = under(event->position());
     if (event->button() == Qt::LeftButton && point)
         emit activated(placeOf(*point));
+}
+
+void PointWidget::keyPressEvent(QKeyEvent* event) {
+    switch (event->key()) {
+    case Qt::Key_Left:
+        return moveBy({-1, 0});
+    case Qt::Key_Right:
+        return moveBy({1, 0});
+    case Qt::Key_Up:
+        return moveBy({0, -1});
+    case Qt::Key_Down:
+        return moveBy({0, 1});
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        if (m_highlighted && find(*m_highlighted))
+            return emit activated(*m_highlighted);
+        break;
+    default:
+        break;
+    }
+    FigureWidget::keyPressEvent(event);
+}
+
+/// Chooses the nearest point in a direction, within 45 degrees of it; without a chosen point, the leftmost one.
+void PointWidget::moveBy(QPointF direction) {
+    const std::optional<FigurePoint> from = m_highlighted ? find(*m_highlighted) : std::nullopt;
+    const QPointF start = from ? pointPixel(*plot(), figure(), *from).value() : QPointF();
+    std::optional<FigurePoint> next;
+    double best = 0;
+    for (std::size_t series = 0; series < figure().series.size(); ++series)
+        for (std::size_t i = 0; i < figure().series[series].places.size(); ++i) {
+            const auto pixel = pointPixel(*plot(), figure(), {series, i});
+            const QPointF way = pixel.value_or(start) - start;
+            const double along = QPointF::dotProduct(way, direction);
+            const double length = QPointF::dotProduct(way, way);
+            const bool isAhead = from ? along > 0 && 2 * along * along >= length : pixel.has_value();
+            const double distance = from ? length : way.x();
+            if (isAhead && (!next || distance < best)) {
+                next = FigurePoint{series, i};
+                best = distance;
+            }
+        }
+    if (!next)
+        return;
+    highlight(placeOf(*next));
+    showText(*next);
+    setAccessibleDescription(text(placeOf(*next)));
+    emit chosen(placeOf(*next));
 }
 
 void PointWidget::mouseMoveEvent(QMouseEvent* event) {

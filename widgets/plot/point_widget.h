@@ -13,7 +13,8 @@
 namespace secateur {
 
 /// A figure with points of quality against size. The tooltip of a point shows its name and values; a click chooses it,
-/// a double click activates it. FigureSeries::places identify the points.
+/// a double click activates it. The arrows choose the next point in their direction, Enter activates it.
+/// FigureSeries::places identify the points.
 class PointWidget : public FigureWidget {
     Q_OBJECT
 
@@ -40,6 +41,7 @@ protected:
     void mouseReleaseEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
     void painted() override;
 
 private:
@@ -49,6 +51,7 @@ private:
     /// The point with a place that is nearest to a position, within a few pixels.
     std::optional<FigurePoint> under(const QPointF& position) const;
     void showText(const FigurePoint& point);
+    void moveBy(QPointF direction);
 
     std::optional<std::size_t> m_highlighted;
     std::function<QString(std::size_t place)> m_describe;

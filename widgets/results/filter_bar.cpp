@@ -211,9 +211,15 @@ CompareMenu::CompareMenu(Document* document, QWidget* parent)
     addSeparator();
     addShown();
     addSeparator();
-    addAction(tr("Open reference &session or model file…"), this, [this] { choose(false); });
-    addAction(tr("Open reference model &folder…"), this, [this] { choose(true); });
+    addAction(tr("Open reference &session or model file…"), this, [this] { choose(false); })
+        ->setWhatsThis(
+            tr("Opens another session or model file, whose measurements are compared with those of this one."));
+    addAction(tr("Open reference model &folder…"), this, [this] {
+        choose(true);
+    })->setWhatsThis(tr("Opens another model folder, whose measurements are compared with those of this model."));
     m_close = addAction(tr("&Close the reference"), m_comparison, &Comparison::closeReference);
+    m_close->setWhatsThis(tr("Ends the comparison with the reference."));
+    m_with->setWhatsThis(tr("Compares the measurement on screen with this one."));
     connect(m_comparison, &Comparison::changed, this, &CompareMenu::update);
     connect(document, &Document::opened, this, &CompareMenu::update);
     connect(document->measurements(), &Measurements::stateChanged, this, &CompareMenu::update);
@@ -222,16 +228,18 @@ CompareMenu::CompareMenu(Document* document, QWidget* parent)
 
 void CompareMenu::addShown() {
     using Shown = Comparison::Shown;
-    const auto add = [this](Shown shown, const QString& text, const QKeySequence& keys) {
+    const auto add = [this](Shown shown, const QString& text, const QKeySequence& keys, const QString& help) {
         QAction* action = addAction(text, this, [this, shown] { m_comparison->show(shown); });
+        action->setWhatsThis(help);
         action->setCheckable(true);
         action->setShortcut(keys);
         m_shown.append({action, static_cast<int>(shown)});
     };
-    add(Shown::a, tr("Show &A"), tr("Ctrl+Alt+1"));
-    add(Shown::b, tr("Show &B"), tr("Ctrl+Alt+2"));
-    add(Shown::both, tr("Show A an&d B"), tr("Ctrl+Alt+3"));
-    add(Shown::difference, tr("Show A &− B"), tr("Ctrl+Alt+4"));
+    add(Shown::a, tr("Show &A"), tr("Ctrl+Alt+1"), tr("Draws the measurement A in all views."));
+    add(Shown::b, tr("Show &B"), tr("Ctrl+Alt+2"), tr("Draws the measurement B in all views."));
+    add(Shown::both, tr("Show A an&d B"), tr("Ctrl+Alt+3"), tr("Draws A and B as two lines, in views that can."));
+    add(Shown::difference, tr("Show A &− B"), tr("Ctrl+Alt+4"),
+        tr("Draws the difference of A and B, with colours around zero."));
 }
 
 void CompareMenu::listChoices() {

@@ -104,6 +104,7 @@ MeasuringBox::MeasuringBox(Document* document, QWidget* parent)
     m_tokens->findChild<QLineEdit*>()->setAccessibleName(m_tokens->accessibleName());
     m_mask->addItems({tr("dense"), tr("current mask")});
     m_mask->setAccessibleName(tr("Whether the mask is applied while measuring"));
+    m_mask->setToolTip(tr("Measures the dense model, or the model under the current mask"));
     for (QWidget* field :
          {static_cast<QWidget*>(m_text), static_cast<QWidget*>(m_tokens), static_cast<QWidget*>(m_mask)})
         field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed); // so that the panel can be narrow
@@ -173,9 +174,12 @@ MetricList::MetricList(Document* document, QWidget* parent)
 void MetricList::build() {
     m_filter->setPlaceholderText(tr("Filter by title or id"));
     m_filter->setAccessibleName(tr("Filter of the metrics"));
+    m_filter->setToolTip(tr("Lists only the metrics whose title or id contains this text"));
     m_filter->setClearButtonEnabled(true);
     connect(m_filter, &QLineEdit::textChanged, m_tree, &MetricTree::filter);
     m_measure->setAccessibleName(tr("Measure the current metric with the options above"));
+    m_measure->setWhatsThis(tr("Measures the metric that is chosen in the list, with the options above. The result "
+                               "appears in the views and is kept in the session."));
     m_formTitle->setWordWrap(true); // the panel may be narrow
     m_form->setVerticalSpacing(3);
     m_form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);

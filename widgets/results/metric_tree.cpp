@@ -46,6 +46,9 @@ QString groupHelp(Needs needs) {
 MetricTree::MetricTree(QWidget* parent)
     : QTreeWidget(parent) {
     setAccessibleName(tr("Metrics"));
+    setWhatsThis(
+        tr("All metrics by what they need. A click shows a measured metric; Enter or a double click measures "
+           "one. The marks are: ○ not measured, ◐ being measured, ● measured, ≠ measured under another mask."));
     setColumnCount(2);
     setHeaderHidden(true);
     setFrameShape(QFrame::NoFrame);

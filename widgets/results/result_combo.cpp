@@ -25,6 +25,7 @@ ResultCombo::ResultCombo(Document* document, Filter isOffered, QWidget* parent)
     connect(document->measurements(), &Measurements::stateChanged, this, &ResultCombo::refill);
     connect(this, &QComboBox::currentIndexChanged, this,
             [this] { setToolTip(currentData(Qt::ToolTipRole).toString()); });
+    setWhatsThis(tr("The measured metric that is drawn."));
     refill();
 }
 

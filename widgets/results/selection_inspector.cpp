@@ -91,6 +91,9 @@ void SelectionInspector::build() {
     m_hint->setWordWrap(true);
     m_hint->setForegroundRole(QPalette::PlaceholderText);
     m_table->setAccessibleName(tr("Values of the selected cells"));
+    m_table->setWhatsThis(
+        tr("Every measured metric of the selected cells. While nothing is selected, those of the cell "
+           "under the pointer."));
     m_table->setFrameShape(QFrame::NoFrame);
     m_table->viewport()->setAutoFillBackground(false); // shows the background of the panel
     m_table->setRootIsDecorated(false);

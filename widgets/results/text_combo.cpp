@@ -19,6 +19,7 @@ TextCombo::TextCombo(QWidget* parent, const QString& unnamed)
     : QComboBox(parent)
     , m_unnamed(unnamed.isEmpty() ? tr("built-in text") : unnamed) {
     setAccessibleName(tr("Text to measure on"));
+    setWhatsThis(tr("The text that the model runs on: the built-in text, or a file of yours."));
     setMinimumContentsLength(18);
     connect(this, &QComboBox::activated, this, &TextCombo::take);
     refill();

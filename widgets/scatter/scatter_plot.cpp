@@ -85,6 +85,9 @@ ScatterPlot::ScatterPlot(MaskEditor* masks, Selection* selection, QWidget* paren
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("One metric against another"));
+    setWhatsThis(
+        tr("Each point is a head, a KV group, a layer or a neuron, placed by its two values. The arrows move from "
+           "point to point, a drag selects. Space cuts the selected heads or restores them."));
     connect(selection, &Selection::changed, this, &ScatterPlot::followSelection);
     connect(selection, &Selection::hoverChanged, this, &ScatterPlot::followHover);
 }

@@ -201,7 +201,6 @@ void ScatterView::refresh() {
     showPoints();
     QWidget* picture = m_map->isChecked() && m_map->isEnabled() ? static_cast<QWidget*>(m_grid) : m_plot;
     m_stack->setCurrentWidget(picture);
-    setFocusProxy(picture);
 }
 
 bool ScatterView::pairValues() {

@@ -11,6 +11,7 @@
 #include "widgets/heads/heads_grid.h"
 #include "widgets/heads/mask_actions.h"
 #include "widgets/plot/figure_widget.h"
+#include "widgets/results/passed_focus.h"
 #include "widgets/results/result_combo.h"
 #include "widgets/results/scale_combo.h"
 #include "widgets/scatter/scatter_plot.h"
@@ -45,6 +46,7 @@ void ScatterView::build() {
     addAxis(*row, m_y, tr("&Y"));
     row->addStretch();
     m_lasso->setCheckable(true);
+    m_lasso->setWhatsThis(tr("Draw around the heads to select (or hold Ctrl+Shift and drag)"));
     m_lasso->setToolTip(tr("Draw around the heads to select (or hold Ctrl+Shift and drag)"));
     auto* lasso = new QToolButton;
     lasso->setDefaultAction(m_lasso);
@@ -70,7 +72,7 @@ void ScatterView::build() {
     layout->addWidget(m_controls);
     layout->addWidget(m_line);
     layout->addWidget(m_stack, 1);
-    setFocusProxy(m_plot);
+    new PassedFocus(this, [this] { return m_stack->currentWidget(); });
 }
 
 void ScatterView::addAxis(QHBoxLayout& row, Axis& axis, const QString& label) {
@@ -99,6 +101,7 @@ void ScatterView::buildPages() {
     m_reason->setForegroundRole(QPalette::PlaceholderText);
     column->addStretch();
     column->addWidget(m_reason);
+    m_measure->setToolTip(tr("Measures the metrics of the two axes that are not measured"));
     column->addWidget(m_measure, 0, Qt::AlignCenter);
     column->addStretch();
     for (QWidget* page :

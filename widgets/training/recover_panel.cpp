@@ -114,6 +114,7 @@ QStackedWidget* RecoverPanel::buttons() {
     auto* pages = new QStackedWidget;
     pages->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     m_start = new QPushButton(tr("&Train the pruned model"));
+    m_start->setToolTip(tr("Trains the model under the current mask in the background"));
     m_pause = new QPushButton;
     m_cancel = new QPushButton(tr("Ca&ncel"));
     m_cancel->setToolTip(tr("Ends the training and keeps the best adapter so far"));

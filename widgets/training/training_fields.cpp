@@ -46,9 +46,12 @@ public:
     }
 };
 
-/// Lets a field be narrow, and names it and its text for screen readers.
-void setUpField(QWidget* field, const QString& name) {
+/// Lets a field be narrow, and names it and its text for screen readers. @param help its tool tip; empty = set
+/// elsewhere
+void setUpField(QWidget* field, const QString& name, const QString& help = {}) {
     field->setAccessibleName(name);
+    if (!help.isEmpty())
+        field->setToolTip(help);
     field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     if (auto* text = field->findChild<QLineEdit*>())
         text->setAccessibleName(name);
@@ -122,6 +125,7 @@ void TrainingFields::build() {
     m_fold->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     m_fold->setAutoRaise(true);
     m_fold->setCheckable(true);
+    m_fold->setToolTip(tr("Shows or hides the rank, the learning rate and the length"));
     m_fold->setArrowType(Qt::RightArrow);
     connect(m_fold, &QToolButton::toggled, folded, [this, folded](bool isOpen) {
         folded->setVisible(isOpen);
@@ -137,7 +141,7 @@ void TrainingFields::addDuration(QFormLayout& form) {
     m_unit->addItems({tr("minutes"), tr("steps"), tr("epochs")}); // in the order of Unit
     m_amount->setRange(0, most);
     setUpField(m_unit, tr("Unit of the duration"));
-    setUpField(m_amount, tr("Duration of the training"));
+    setUpField(m_amount, tr("Duration of the training"), tr("How long the training takes, in the unit beside it"));
     m_unit->setToolTip(tr("Minutes are turned into a number of steps after the first five. An epoch is a pass over the "
                           "training data."));
     auto* row = new QHBoxLayout;
@@ -154,9 +158,11 @@ QWidget* TrainingFields::options() {
     m_length->setSingleStep(128);
     m_length->setGroupSeparatorShown(true);
     m_length->setSuffix(tr(" tokens"));
-    setUpField(m_rank, tr("Rank of the updates"));
-    setUpField(m_rate, tr("Learning rate"));
-    setUpField(m_length, tr("Maximum length of a sequence"));
+    setUpField(m_rank, tr("Rank of the updates"),
+               tr("Rank of the low-rank updates of LoRA; more ranks train more numbers"));
+    setUpField(m_rate, tr("Learning rate"),
+               tr("Step size of the training; it is the largest one, where the recipe varies it"));
+    setUpField(m_length, tr("Maximum length of a sequence"), tr("Longer texts are cut into sequences of this length"));
     auto* box = new QWidget;
     QFormLayout* form = narrowForm();
     form->addRow(tr("Rank"), m_rank);

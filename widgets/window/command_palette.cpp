@@ -164,7 +164,10 @@ CommandPalette::CommandPalette(QWidget* parent)
     setAutoFillBackground(true);
     setAccessibleName(tr("Commands"));
     m_input->setAccessibleName(tr("Search commands"));
+    m_input->setToolTip(tr("A few letters of a command, a metric or a head; Enter runs or shows the marked row"));
     m_list->setAccessibleName(tr("Commands found"));
+    m_list->setWhatsThis(
+        tr("The commands, metrics and heads found. The arrows move the mark, Enter or a click runs or shows the row."));
     m_list->setFrameShape(QFrame::NoFrame);
     m_list->setFocusPolicy(Qt::NoFocus);
     m_list->setUniformItemSizes(true);
@@ -186,6 +189,8 @@ void CommandPalette::open(std::vector<Command> commands) {
 }
 
 void CommandPalette::open(Source source, const QString& invitation) {
+    if (!isVisible())
+        m_before = QApplication::focusWidget();
     m_source = std::move(source);
     m_input->setPlaceholderText(invitation);
     m_input->clear();
@@ -210,8 +215,7 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
     auto* key = static_cast<QKeyEvent*>(event);
     switch (key->key()) {
     case Qt::Key_Escape:
-        hide();
-        parentWidget()->setFocus();
+        dismiss();
         return true;
     case Qt::Key_Return:
     case Qt::Key_Enter:
@@ -244,9 +248,14 @@ void CommandPalette::runCurrent() {
     if (!item)
         return;
     const auto run = m_commands[item->data(indexRole).toULongLong()].run; // a copy, as it may open the palette again
-    hide();
-    parentWidget()->setFocus();
+    dismiss();
     run();
+}
+
+/// Hides the palette and returns the focus to the control that had it.
+void CommandPalette::dismiss() {
+    hide();
+    (m_before ? m_before.data() : parentWidget())->setFocus();
 }
 
 void CommandPalette::place() {

@@ -4,6 +4,7 @@
 #include "analysis/model/model_spec.h"
 
 #include <QFrame>
+#include <QPointer>
 #include <QString>
 #include <QStyledItemDelegate>
 
@@ -76,11 +77,13 @@ private:
     void filter(const QString& typed);
     void runCurrent();
     void place();
+    void dismiss();
 
     Source m_source;
     std::vector<Command> m_commands; ///< the listed entries
     QLineEdit* m_input;
     QListWidget* m_list;
+    QPointer<QWidget> m_before; ///< had the focus before the palette
 };
 
 } // namespace secateur

@@ -25,6 +25,7 @@
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/window/file_actions.h"
+#include "widgets/window/focus_ring.h"
 #include "widgets/window/panels.h"
 #include "widgets/window/plain_labels.h"
 #include "widgets/window/theme.h"
@@ -66,6 +67,7 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, const QSize& room, Q
     new ExtraChoiceKeeper(document, m_live, this);
     setObjectName("MainWindow");
     qApp->installEventFilter(new PlainLabels(this));
+    new FocusRing(this);
     setAcceptDrops(true);
     setDockNestingEnabled(true);
     applyTheme(QSettings().value("theme", "system").toString());

@@ -129,6 +129,7 @@ ModelCardPanel::ModelCardPanel(Document* document, QWidget* parent)
     m_name->setAccessibleName(tr("Name of the model"));
     m_facts->setAccessibleName(tr("Facts about the model"));
     m_warnings->setAccessibleName(tr("Warnings about the model"));
+    m_locate->setToolTip(tr("Connects this session with the files of its model"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 6, 8, 6);
     column->setSpacing(4);

@@ -81,6 +81,12 @@ constexpr ViewKey attentionKeys[]{
     {"Ctrl+Wheel", "Zoom into the map; with all heads, resize the maps"},
     {"Click, Ctrl+Click", "Select a head, or add it"},
     {"Double click", "Show a head's map as a whole"},
+    {"Arrows, Enter in the thumbnails", "Select the next head; show its map"},
+};
+
+constexpr ViewKey pointKeys[]{
+    {"Click, Arrows", "Choose a point; the next point in that direction"},
+    {"Double click, Enter", "Make the mask of the chosen point the current one"},
 };
 
 constexpr ViewKey galleryKeys[]{
@@ -133,7 +139,7 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     sheet->setRootIsDecorated(false);
     sheet->setItemsExpandable(false);
     sheet->setSelectionMode(QAbstractItemView::NoSelection);
-    sheet->setFocusPolicy(Qt::ClickFocus);
+    sheet->setWhatsThis(tr("All keys, first those that work everywhere, then those of each view."));
     sheet->setIndentation(fontMetrics().averageCharWidth() * 2);
     sheet->setUniformRowHeights(true);
     auto* everywhere = new QTreeWidgetItem(sheet, {tr("Everywhere")});
@@ -156,6 +162,7 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     addGroup(tr("In the picture of the neurons"), neuronsKeys);
     addGroup(tr("In the scatter of two metrics"), scatterKeys);
     addGroup(tr("In the attention maps"), attentionKeys);
+    addGroup(tr("In the curves and the points of evaluations"), pointKeys);
     addGroup(tr("In the gallery"), galleryKeys);
     addGroup(tr("In the filter of heads"), filterKeys);
     int rows = 1;

@@ -131,6 +131,9 @@ QLayout* WelcomePage::makeButtons() {
     auto* model = new QPushButton(tr("Open model &file…"));
     auto* folder = new QPushButton(tr("Open model f&older…"));
     auto* session = new QPushButton(tr("Open &session…"));
+    model->setToolTip(tr("Opens a .gguf, .safetensors or .bin file, or a mask"));
+    folder->setToolTip(tr("Opens a model folder in the format of Hugging Face"));
+    session->setToolTip(tr("Opens saved metrics, masks and evaluations"));
     connect(model, &QPushButton::clicked, this, &WelcomePage::openModelWanted);
     connect(folder, &QPushButton::clicked, this, &WelcomePage::openFolderWanted);
     connect(session, &QPushButton::clicked, this, &WelcomePage::openSessionWanted);
@@ -144,6 +147,7 @@ QLayout* WelcomePage::makeButtons() {
 
 QLayout* WelcomePage::makeCachedList() {
     m_cached->setAccessibleName(tr("Models in the Hugging Face cache"));
+    m_cached->setWhatsThis(tr("Models that other programs fetched. A click or Enter opens one."));
     m_cached->setItemDelegate(new DetailDelegate(m_cached));
     m_cached->setFrameShape(QFrame::NoFrame);
     m_cached->setUniformItemSizes(true);
@@ -206,6 +210,7 @@ void WelcomePage::refresh() {
         button->setFocusPolicy(Qt::StrongFocus);
         button->setCursor(Qt::PointingHandCursor);
         button->setAccessibleName(tr("Open %1").arg(path));
+        button->setToolTip(button->accessibleName());
         connect(button, &QToolButton::clicked, this, [this, path] { emit openWanted(path); });
         m_recent->addWidget(button, 0, Qt::AlignHCenter);
     }

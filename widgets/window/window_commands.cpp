@@ -10,6 +10,7 @@
 #include "widgets/heads/heads_view.h"
 #include "widgets/heads/mask_actions.h"
 #include "widgets/help/manual_window.h"
+#include "widgets/help/whats_this.h"
 #include "widgets/masks/mask_panel.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/filter_bar.h"
@@ -20,6 +21,7 @@
 #include "widgets/window/shortcut_sheet.h"
 #include "widgets/window/theme.h"
 #include "widgets/window/view_tabs.h"
+#include "widgets/window/window_help.h"
 #include "widgets/window/window_search.h"
 
 #include <QActionGroup>
@@ -46,7 +48,8 @@ void bringToFront(QWidget* window) {
 
 WindowCommands::WindowCommands(const WindowParts& parts)
     : QObject(parts.window)
-    , m_parts(parts) {
+    , m_parts(parts)
+    , m_whatsThis(new WhatsThis(this)) {
     addFileMenu();
     addEditMenu();
     addMeasureMenu();
@@ -56,6 +59,8 @@ WindowCommands::WindowCommands(const WindowParts& parts)
     addViewMenu();
     addHelpMenu();
     addSearchButton();
+    explainCommands(m_actions);
+    connect(m_whatsThis, &WhatsThis::sectionWanted, this, &WindowCommands::openManual);
     connect(parts.document, &Document::opened, this, &WindowCommands::update);
     connect(parts.document, &Document::modelLocated, this, &WindowCommands::update);
     update();
@@ -95,6 +100,7 @@ void WindowCommands::addFileMenu() {
     add(menu, tr("Open model &folder…"), tr("Ctrl+Shift+O"), [files] { files->chooseModelFolder(); });
     add(menu, tr("Open s&ession…"), {}, [files] { files->chooseSession(); });
     QMenu* recent = menu->addMenu(tr("Open &recent"));
+    recent->setWhatsThis(tr("Opens a file that was open before."));
     connect(recent, &QMenu::aboutToShow, files, [files, recent] { files->listRecent(recent); });
     QAction* locate = add(menu, tr("&Locate model…"), {}, [files] { files->locateModel(); });
     m_enabled.emplace_back(locate, [this] { return m_parts.document->isOpen() && !m_parts.document->model(); });
@@ -119,6 +125,8 @@ void WindowCommands::addEditMenu() {
     undo->setShortcut(QKeySequence::Undo);
     QAction* redo = steps->createRedoAction(this, tr("&Redo"));
     redo->setShortcuts({tr("Ctrl+Shift+Z"), tr("Ctrl+Y")});
+    undo->setWhatsThis(tr("Takes back the last edit of the mask."));
+    redo->setWhatsThis(tr("Repeats the edit that was taken back last."));
     for (QAction* action : {undo, redo}) {
         menu->addAction(action);
         m_actions << action;
@@ -162,7 +170,7 @@ void WindowCommands::addAblations(QMenu* menu) {
         if (info->needs == Needs::ablation)
             addForModel(menu, tr("Measure %1").arg(toQString(info->title)), {}, [measurements, info] {
                 measurements->measure({{info, {}}});
-            });
+            })->setWhatsThis(toQString(info->summary));
 }
 
 void WindowCommands::addMaskMenu() {
@@ -223,9 +231,10 @@ void WindowCommands::addCompareMenu() {
 void WindowCommands::addViewMenu() {
     QMenu* menu = m_parts.window->menuBar()->addMenu(tr("&View"));
     ViewTabs* views = m_parts.views;
+    QList<QAction*> showViews;
     for (int tab = 0; tab < views->count(); ++tab)
-        add(menu, tr("Show %1").arg(views->tabText(tab)), tr("Ctrl+%1").arg(tab + 1),
-            [views, tab] { views->setCurrentIndex(tab); });
+        showViews << add(menu, tr("Show %1").arg(views->tabText(tab)), tr("Ctrl+%1").arg(tab + 1),
+                         [views, tab] { views->setCurrentIndex(tab); });
     addForDocument(menu, tr("&Reset zoom"), tr("Ctrl+0"), [views] { views->resetZoom(); });
     addForDocument(menu, tr("&Filter heads…"), tr("Ctrl+Shift+F"), [this] { m_parts.filterBar->open(); });
     menu->addSeparator();
@@ -235,6 +244,7 @@ void WindowCommands::addViewMenu() {
         menu->addAction(toggle);
         m_actions << toggle;
     }
+    explainAreas(*views, showViews, *m_parts.panels);
     add(menu, tr("Reset &layout"), {}, [this] { m_parts.panels->resetLayout(); });
     menu->addSeparator();
     addThemes(menu->addMenu(tr("&Theme")));
@@ -274,6 +284,7 @@ void WindowCommands::addHelpMenu() {
     add(menu, tr("&Manual"), {}, [this] { openManual(); });
     add(menu, tr("Search &commands…"), tr("Ctrl+Shift+P"), [this] { m_parts.search->openPalette(m_actions); });
     add(menu, tr("&Shortcuts"), QKeySequence(Qt::Key_F1), [this] { openShortcutSheet(); });
+    add(menu, tr("What's &This?"), QKeySequence::WhatsThis, [this] { m_whatsThis->start(); });
     add(menu, tr("&About Secateur"), {}, [this] { about(); });
 }
 
@@ -283,6 +294,7 @@ void WindowCommands::addSearchButton() {
     search->setAutoRaise(true);
     search->setForegroundRole(QPalette::PlaceholderText);
     search->setAccessibleName(tr("Search commands"));
+    search->setToolTip(tr("Find any command, metric or head by a few letters"));
     connect(search, &QToolButton::clicked, this, [this] { m_parts.search->openPalette(m_actions); });
     m_parts.window->menuBar()->setCornerWidget(search);
 }
@@ -291,11 +303,11 @@ std::vector<Command> WindowCommands::offered() const {
     return m_parts.search->commands(m_actions);
 }
 
-void WindowCommands::openManual(const QString& page) {
+void WindowCommands::openManual(const QString& page, const QString& anchor) {
     if (!m_manual)
         m_manual = new ManualWindow(m_parts.window);
     if (!page.isEmpty())
-        m_manual->showPage(page);
+        m_manual->showPage(page, anchor);
     bringToFront(m_manual);
 }
 

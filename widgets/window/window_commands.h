@@ -27,6 +27,7 @@ class Panels;
 class Selection;
 class ShortcutSheet;
 class ViewTabs;
+class WhatsThis;
 class WindowSearch;
 
 /// The parts of the window that menu actions use.
@@ -78,7 +79,8 @@ private:
     void addSearchButton();
     void update();
     /// @param page shown first; empty = the one that was shown last
-    void openManual(const QString& page = {});
+    /// @param anchor section of the page; empty = its beginning
+    void openManual(const QString& page = {}, const QString& anchor = {});
     void openShortcutSheet();
     void about();
 
@@ -86,6 +88,7 @@ private:
     QList<QAction*> m_actions;                                         ///< actions of all menus
     std::vector<std::pair<QAction*, std::function<bool()>>> m_enabled; ///< actions and whether each is enabled now
     QActionGroup* m_themes = nullptr;
+    WhatsThis* m_whatsThis;
     ManualWindow* m_manual = nullptr;
     ShortcutSheet* m_sheet = nullptr;
 };
