@@ -1,5 +1,6 @@
 #include "app/reference/window_options.h"
 #include "app/window/window_services.h"
+#include "backends/base/crash_report.h"
 #include "backends/base/runtime.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
@@ -49,7 +50,7 @@ protected:
         const QString text = QString::fromUtf8(message.payload.data(), static_cast<qsizetype>(message.payload.size()));
         QMetaObject::invokeMethod(qApp, [panel = m_panel, levelText, text] {
             if (panel)
-                panel->add(levelText, text);
+                panel->append(levelText, text);
         });
     }
     void flush_() override {}
@@ -57,6 +58,27 @@ protected:
 private:
     QPointer<LogPanel> m_panel; ///< used on the GUI thread only
 };
+
+QtMessageHandler printQtMessage = nullptr;
+
+/// Notes Qt's warnings for crash reports, and prints them as before.
+void noteQtMessage(QtMsgType type, const QMessageLogContext& context, const QString& text) {
+    noteLogLine(type == QtDebugMsg || type == QtInfoMsg ? "info" : "warning", "Qt: " + text.toStdString());
+    printQtMessage(type, context, text);
+}
+
+/// Passes on what a crash report says of the window.
+void noteForReports(const Document& document, const MainWindow& window) {
+    noteLog();
+    printQtMessage = qInstallMessageHandler(noteQtMessage);
+    QObject::connect(window.log(), &LogPanel::added, window.log(), [](const QString& level, const QString& text) {
+        noteLogLine(level.toStdString(), text.toStdString());
+    });
+    QObject::connect(&document, &Document::opened, &document, [&document] {
+        const QString session = document.sessionPath();
+        noteOpened(session.isEmpty() ? document.session().model.path : session.toStdString());
+    });
+}
 
 struct Arguments {
     QString path;
@@ -75,8 +97,8 @@ struct Arguments {
 
 /// An option of the table, which the man page and completions list too.
 QCommandLineOption listed(std::string_view name) {
-    const auto row =
-        std::find_if(windowOptions.begin(), windowOptions.end(), [&](const auto& option) { return option.name == name; });
+    const auto row = std::find_if(windowOptions.begin(), windowOptions.end(),
+                                  [&](const auto& option) { return option.name == name; });
     return QCommandLineOption(row->name, row->description, row->value);
 }
 
@@ -98,7 +120,8 @@ Arguments parse(const QCoreApplication& application) {
     // Hidden options for reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
-    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery");
+    const QCommandLineOption tab =
+        hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
     const QCommandLineOption task = hidden("task", "FILE");
@@ -200,6 +223,7 @@ int run(int count, char** values) {
         arguments.size.isValid() ? arguments.size + frame : QGuiApplication::primaryScreen()->availableSize();
     MainWindow window(&document, &jobs, room);
     spdlog::default_logger()->sinks().push_back(std::make_shared<PanelSink>(window.log()));
+    noteForReports(document, window);
     FirstPicture firstPicture(&document, window.headsView());
     const auto age = [sinceStart] { return 1e-9 * static_cast<double>(sinceStart.nsecsElapsed()); };
     QObject::connect(&application, &GuardedApplication::caught, &window, &MainWindow::fail);
@@ -229,6 +253,16 @@ int run(int count, char** values) {
                      [&document, &window, &arguments] { showCompared(document, window, arguments); });
     if (!arguments.filter.isEmpty())
         window.filterHeads(arguments.filter);
+    // What the command line says counts more than how the model was last viewed.
+    QObject::connect(
+        &document, &Document::opened, &window,
+        [&window, &arguments] {
+            if (!arguments.tab.isEmpty())
+                window.showTab(arguments.tab);
+            if (!arguments.filter.isEmpty())
+                window.filterHeads(arguments.filter);
+        },
+        Qt::SingleShotConnection);
     if (!arguments.screenshot.isEmpty())
         takeScreenshot(&window, &jobs, arguments.screenshot);
     return QApplication::exec();
@@ -238,6 +272,7 @@ int run(int count, char** values) {
 
 int main(int count, char** values) {
     reserveStandardStreams();
+    reportCrashes({"secateur", {values + 1, values + count}, {std::string("Qt: ") + qVersion()}});
     try {
         return run(count, values);
     } catch (const std::exception& error) {

@@ -9,6 +9,7 @@
 #include "widgets/gallery/report_dialog.h"
 #include "widgets/jobs/messages.h"
 #include "widgets/window/mask_opening.h"
+#include "widgets/window/view_memory.h"
 #include "widgets/window/welcome_page.h"
 
 #include <QDir>
@@ -110,7 +111,7 @@ FileActions::FileActions(QMainWindow* window, Document* document, MessageBar* me
 
 void FileActions::offerLeftovers(MessageBar* messages) {
     for (const Leftover& leftover : m_autosave->leftovers()) {
-        const QString what = leftover.masks > 0         ? countOf(leftover.masks, "unsaved mask")
+        const QString what = leftover.masks > 0 ? countOf(leftover.masks, "unsaved mask")
                              : leftover.evaluations > 0 ? tr("Unsaved evaluations")
                                                         : tr("Unsaved settings");
         const QString text = tr("Secateur closed unexpectedly. %1 of %2 can be recovered.").arg(what, leftover.model);
@@ -177,7 +178,10 @@ void FileActions::listRecent(QMenu* menu) {
     for (const QString& path : files)
         menu->addAction(QDir::toNativeSeparators(path), this, [this, path] { open(path); });
     menu->addSeparator();
-    QAction* forget = menu->addAction(tr("&Clear this list"), this, [] { forgetRecentFiles(); });
+    QAction* forget = menu->addAction(tr("&Clear this list"), this, [] {
+        forgetRecentFiles();
+        ViewMemory::forget();
+    });
     forget->setEnabled(!files.isEmpty());
 }
 
