@@ -8,6 +8,7 @@
 #include "widgets/evaluations/extra_items.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/messages.h"
+#include "widgets/language/translations.h"
 #include "widgets/window/first_picture.h"
 #include "widgets/window/guarded_application.h"
 #include "widgets/window/main_window.h"
@@ -88,6 +89,7 @@ struct Arguments {
     QString tab;
     QStringList head; ///< indices of the layer and the head to select
     QString reference;
+    QString language;
     QStringList show;    ///< result ids
     QStringList compare; ///< key of a measurement; then a, b, both or difference
     QSize size;
@@ -117,6 +119,7 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption mask = listed("mask");
     const QCommandLineOption filter = listed("filter");
     const QCommandLineOption reference = listed("reference");
+    const QCommandLineOption language = listed("language");
     // Hidden options for reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
@@ -130,7 +133,7 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption show = hidden("show", "RESULT,RESULT");
     const QCommandLineOption compare = hidden("compare", "KEY:a|b|both|difference");
     parser.addOptions(
-        {mask, filter, reference, show, compare, screenshot, theme, tab, select, size, task, prompt, speed});
+        {mask, filter, reference, language, show, compare, screenshot, theme, tab, select, size, task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
@@ -139,6 +142,7 @@ Arguments parse(const QCoreApplication& application) {
     arguments.mask = parser.value(mask);
     arguments.filter = parser.value(filter);
     arguments.reference = parser.value(reference);
+    arguments.language = parser.value(language);
     arguments.show = parser.value(show).split(',', Qt::SkipEmptyParts);
     arguments.compare = parser.value(compare).split(':');
     arguments.screenshot = parser.value(screenshot);
@@ -214,6 +218,12 @@ int run(int count, char** values) {
     QApplication::setDesktopFileName("secateur");
     QApplication::setWindowIcon(QIcon(":/icons/secateur.svg"));
     const Arguments arguments = parse(application);
+    if (!setLanguage(arguments.language) && !arguments.language.isEmpty()) {
+        const QStringList known = QStringList{"en"} + translatedLanguages();
+        std::fprintf(stderr, "secateur: there is no translation into %s; the known languages are %s\n",
+                     qPrintable(arguments.language), qPrintable(known.join(", ")));
+        return 2;
+    }
 
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     JobRunner jobs;

@@ -35,10 +35,10 @@ struct FigureChoice {
     const char* title;
 };
 
-constexpr FigureChoice figureChoices[] = {{curvesId, QT_TRANSLATE_NOOP("CurvesView", "Curves")},
-                                          {"removal_map", QT_TRANSLATE_NOOP("CurvesView", "Removal map")},
-                                          {"agreement", QT_TRANSLATE_NOOP("CurvesView", "Agreement")},
-                                          {"stability", QT_TRANSLATE_NOOP("CurvesView", "Stability")}};
+constexpr FigureChoice figureChoices[] = {{curvesId, QT_TRANSLATE_NOOP("secateur::CurvesView", "Curves")},
+                                          {"removal_map", QT_TRANSLATE_NOOP("secateur::CurvesView", "Removal map")},
+                                          {"agreement", QT_TRANSLATE_NOOP("secateur::CurvesView", "Agreement")},
+                                          {"stability", QT_TRANSLATE_NOOP("secateur::CurvesView", "Stability")}};
 
 QString stringFrom(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
@@ -253,8 +253,8 @@ QString CurvesView::describe(std::size_t place) const {
     if (std::isfinite(found->pooledDistance))
         lines << tr("pooled distance: %1").arg(line(shownWithError(found->pooledDistance, found->pooledStandardError)));
     for (const PointMetric& metric : found->tasks)
-        lines << QString("%1 %2: %3").arg(line(metric.task), line(metric.id),
-                                          line(shownWithError(metric.value, metric.standardError)));
+        lines << QString("%1 %2: %3")
+                     .arg(line(metric.task), line(metric.id), line(shownWithError(metric.value, metric.standardError)));
     if (std::isfinite(found->tokensPerSecond))
         lines << tr("tokens/s: %1").arg(line(shownNumber(found->tokensPerSecond)));
     if (!found->error.empty())

@@ -4,6 +4,7 @@
 #include "analysis/strategies/strategy.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/results/still_label.h"
 #include "widgets/results/text_combo.h"
 
@@ -41,11 +42,11 @@ QString stringOf(std::string_view text) {
 /// Summary, budget and options of a strategy.
 QString tipOf(const StrategyInfo& info) {
     QStringList lines{
-        stringOf(info.summary), SweepPanel::tr("Budget: %1").arg(stringOf(info.budget)),
+        rowText(info.summary), SweepPanel::tr("Budget: %1").arg(rowText(info.budget)),
         SweepPanel::tr("Options: key=value, separated by colons. Several variants: separated by semicolons.")};
     for (const OptionInfo& option : allOptions(info))
         lines
-            << QString("%1=%2: %3").arg(stringOf(option.name), stringOf(option.defaultValue), stringOf(option.meaning));
+            << QString("%1=%2: %3").arg(stringOf(option.name), stringOf(option.defaultValue), rowText(option.meaning));
     return "<p>" + lines.join("</p><p>") + "</p>"; // as rich text, so that long lines are broken
 }
 
@@ -115,8 +116,9 @@ void SweepPanel::build() {
     m_strategies->setMinimumHeight(fontMetrics().height() * 7);
     column->addWidget(m_strategies, 1);
     m_budgets->setAccessibleName(tr("Budgets, separated by commas"));
-    m_budgets->setToolTip(tr("Units (8), shares of all units (12.5%), or shares of the model "
-                             "(params:20%, layers:20%, kv:25%, flops:15%, bytes:20%, seconds:15%), separated by commas"));
+    m_budgets->setToolTip(
+        tr("Units (8), shares of all units (12.5%), or shares of the model "
+           "(params:20%, layers:20%, kv:25%, flops:15%, bytes:20%, seconds:15%), separated by commas"));
     m_repetitions->setRange(1, 1000);
     m_repetitions->setAccessibleName(tr("Repetitions"));
     m_repetitions->findChild<QLineEdit*>()->setAccessibleName(m_repetitions->accessibleName());

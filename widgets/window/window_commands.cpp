@@ -10,6 +10,7 @@
 #include "widgets/heads/heads_view.h"
 #include "widgets/heads/mask_actions.h"
 #include "widgets/help/manual_window.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/masks/mask_panel.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/filter_bar.h"
@@ -161,7 +162,7 @@ void WindowCommands::addAblations(QMenu* menu) {
     Measurements* measurements = m_parts.document->measurements();
     for (const MetricInfo* info : allMetrics())
         if (info->needs == Needs::ablation)
-            addForModel(menu, tr("Measure %1").arg(toQString(info->title)), {},
+            addForModel(menu, tr("Measure %1").arg(rowText(info->title)), {},
                         [measurements, info] { measurements->measure({{info, {}}}); });
 }
 
