@@ -190,7 +190,7 @@ private slots:
         setLanguage("de");
         QCOMPARE(countText(1, "head"), "1 Head");
         QCOMPARE(countText(0, "neuron"), "0 Neuronen");
-        QCOMPARE(countText(3072, "neuron"), QString("3%1072 Neuronen").arg(QChar(0x202f)));
+        QCOMPARE(countText(3072, "neuron"), QStringLiteral("3\u202f072 Neuronen"));
         QCOMPARE(countText(2, "thing that no list has"), "2 thing that no list hass");
     }
 
