@@ -1,81 +1,112 @@
-<?xml version='1.0' encoding='utf-8'?>
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
 <TS version="2.1" language="de" sourcelanguage="en">
 <context>
     <name>Counts</name>
     <message numerus="yes">
         <source>%1 head</source>
         <translation>
-            <numerusform>%1 Head</numerusform><numerusform>%1 Heads</numerusform></translation>
+            <numerusform>%1 Head</numerusform>
+            <numerusform>%1 Heads</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 more head</source>
         <translation>
-            <numerusform>%1 weiterer Head</numerusform><numerusform>%1 weitere Heads</numerusform></translation>
+            <numerusform>%1 weiterer Head</numerusform>
+            <numerusform>%1 weitere Heads</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 protected head</source>
         <translation>
-            <numerusform>%1 geschützter Head</numerusform><numerusform>%1 geschützte Heads</numerusform></translation>
+            <numerusform>%1 geschützter Head</numerusform>
+            <numerusform>%1 geschützte Heads</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 KV head</source>
         <translation>
-            <numerusform>%1 KV-Head</numerusform><numerusform>%1 KV-Heads</numerusform></translation>
+            <numerusform>%1 KV-Head</numerusform>
+            <numerusform>%1 KV-Heads</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 KV group</source>
         <translation>
-            <numerusform>%1 KV-Gruppe</numerusform><numerusform>%1 KV-Gruppen</numerusform></translation>
+            <numerusform>%1 KV-Gruppe</numerusform>
+            <numerusform>%1 KV-Gruppen</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 neuron</source>
         <translation>
-            <numerusform>%1 Neuron</numerusform><numerusform>%1 Neuronen</numerusform></translation>
+            <numerusform>%1 Neuron</numerusform>
+            <numerusform>%1 Neuronen</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 layer</source>
         <translation>
-            <numerusform>%1 Layer</numerusform><numerusform>%1 Layer</numerusform></translation>
+            <numerusform>%1 Layer</numerusform>
+            <numerusform>%1 Layer</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 protected layer</source>
         <translation>
-            <numerusform>%1 geschützter Layer</numerusform><numerusform>%1 geschützte Layer</numerusform></translation>
+            <numerusform>%1 geschützter Layer</numerusform>
+            <numerusform>%1 geschützte Layer</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 attention layer</source>
         <translation>
-            <numerusform>%1 Attention-Layer</numerusform><numerusform>%1 Attention-Layer</numerusform></translation>
+            <numerusform>%1 Attention-Layer</numerusform>
+            <numerusform>%1 Attention-Layer</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 MLP</source>
         <translation>
-            <numerusform>%1 MLP</numerusform><numerusform>%1 MLPs</numerusform></translation>
+            <numerusform>%1 MLP</numerusform>
+            <numerusform>%1 MLPs</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 block</source>
         <translation>
-            <numerusform>%1 Block</numerusform><numerusform>%1 Blöcke</numerusform></translation>
+            <numerusform>%1 Block</numerusform>
+            <numerusform>%1 Blöcke</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 bypass</source>
         <translation>
-            <numerusform>%1 Umgehung</numerusform><numerusform>%1 Umgehungen</numerusform></translation>
+            <numerusform>%1 Umgehung</numerusform>
+            <numerusform>%1 Umgehungen</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 window</source>
         <translation>
-            <numerusform>%1 Fenster</numerusform><numerusform>%1 Fenster</numerusform></translation>
+            <numerusform>%1 Fenster</numerusform>
+            <numerusform>%1 Fenster</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 metric</source>
         <translation>
-            <numerusform>%1 Metrik</numerusform><numerusform>%1 Metriken</numerusform></translation>
+            <numerusform>%1 Metrik</numerusform>
+            <numerusform>%1 Metriken</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>%1 unsaved mask</source>
         <translation>
-            <numerusform>%1 ungespeicherte Maske</numerusform><numerusform>%1 ungespeicherte Masken</numerusform></translation>
+            <numerusform>%1 ungespeicherte Maske</numerusform>
+            <numerusform>%1 ungespeicherte Masken</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -311,7 +342,7 @@
         <translation>Gate-Norm</translation>
     </message>
     <message>
-        <source>Frobenius norm of the bilinear form of queries and keys, summed over the layer's heads; small means near-uniform attention</source>
+        <source>Frobenius norm of the bilinear form of queries and keys, summed over the layer&apos;s heads; small means near-uniform attention</source>
         <translation>Frobenius-Norm der Bilinearform von Queries und Keys, summiert über die Heads des Layers; klein bedeutet fast gleichförmige Attention</translation>
     </message>
     <message>
@@ -319,7 +350,7 @@
         <translation>die Biases von Query und Key als weitere Spalte an die Gewichte anhängen</translation>
     </message>
     <message>
-        <source>multiply the columns of W_q and W_k by the input norm's weight</source>
+        <source>multiply the columns of W_q and W_k by the input norm&apos;s weight</source>
         <translation>die Spalten von W_q und W_k mit dem Gewicht der Eingangsnorm multiplizieren</translation>
     </message>
     <message>
@@ -343,7 +374,7 @@
         <translation>Gate-Norm je Head</translation>
     </message>
     <message>
-        <source>Frobenius norm of the bilinear form of a head's queries and keys</source>
+        <source>Frobenius norm of the bilinear form of a head&apos;s queries and keys</source>
         <translation>Frobenius-Norm der Bilinearform von Queries und Keys eines Heads</translation>
     </message>
     <message>
@@ -359,7 +390,7 @@
         <translation>Mag-SP je Head</translation>
     </message>
     <message>
-        <source>Sum of the column norms of a head's output projection</source>
+        <source>Sum of the column norms of a head&apos;s output projection</source>
         <translation>Summe der Spaltennormen der Ausgabeprojektion eines Heads</translation>
     </message>
     <message>
@@ -367,7 +398,7 @@
         <translation>Mag-SP je Neuron</translation>
     </message>
     <message>
-        <source>Norm of a neuron's column of the down projection</source>
+        <source>Norm of a neuron&apos;s column of the down projection</source>
         <translation>Norm der Spalte eines Neurons in der Down-Projektion</translation>
     </message>
     <message>
@@ -375,7 +406,7 @@
         <translation>Attention-Verhältnis</translation>
     </message>
     <message>
-        <source>Norm of the attention update relative to the layer's input (r_l)</source>
+        <source>Norm of the attention update relative to the layer&apos;s input (r_l)</source>
         <translation>Norm der Attention-Änderung im Verhältnis zum Eingang des Layers (r_l)</translation>
     </message>
     <message>
@@ -415,7 +446,7 @@
         <translation>Token-Ähnlichkeit</translation>
     </message>
     <message>
-        <source>Mean cosine similarity of the tokens of a sequence at the layer's output</source>
+        <source>Mean cosine similarity of the tokens of a sequence at the layer&apos;s output</source>
         <translation>Mittlere Kosinusähnlichkeit der Tokens einer Sequenz am Ausgang des Layers</translation>
     </message>
     <message>
@@ -451,7 +482,7 @@
         <translation>Sink-Wert je Layer</translation>
     </message>
     <message>
-        <source>Mean BOS sink score of a layer's heads</source>
+        <source>Mean BOS sink score of a layer&apos;s heads</source>
         <translation>Mittlerer BOS-Sink-Wert der Heads eines Layers</translation>
     </message>
     <message>
@@ -471,7 +502,7 @@
         <translation>Attention-Muster</translation>
     </message>
     <message>
-        <source>Class of a head's attention: on the first token, on the diagonal, uniform, or other</source>
+        <source>Class of a head&apos;s attention: on the first token, on the diagonal, uniform, or other</source>
         <translation>Klasse der Attention eines Heads: auf dem ersten Token, auf der Diagonalen, gleichförmig oder anderes</translation>
     </message>
     <message>
@@ -499,7 +530,7 @@
         <translation>Attention-Entropie</translation>
     </message>
     <message>
-        <source>Mean entropy of a head's attention probabilities</source>
+        <source>Mean entropy of a head&apos;s attention probabilities</source>
         <translation>Mittlere Entropie der Attention-Wahrscheinlichkeiten eines Heads</translation>
     </message>
     <message>
@@ -531,7 +562,7 @@
         <translation>AMP je Neuron</translation>
     </message>
     <message>
-        <source>Mean magnitude of a neuron's activation</source>
+        <source>Mean magnitude of a neuron&apos;s activation</source>
         <translation>Mittlerer Betrag der Aktivierung eines Neurons</translation>
     </message>
     <message>
@@ -539,7 +570,7 @@
         <translation>Wanda-SP je Head</translation>
     </message>
     <message>
-        <source>Wanda score of the head's output projection: mean |W| times the norm of its inputs over N sequences</source>
+        <source>Wanda score of the head&apos;s output projection: mean |W| times the norm of its inputs over N sequences</source>
         <translation>Wanda-Wert der Ausgabeprojektion des Heads: mittleres |W| mal Norm der Eingänge über N Sequenzen</translation>
     </message>
     <message>
@@ -547,7 +578,7 @@
         <translation>Wanda-SP je Neuron</translation>
     </message>
     <message>
-        <source>Wanda score of the neuron's down projection: mean |W| times the norm of its activation over N sequences</source>
+        <source>Wanda score of the neuron&apos;s down projection: mean |W| times the norm of its activation over N sequences</source>
         <translation>Wanda-Wert der Down-Projektion des Neurons: mittleres |W| mal Norm der Aktivierung über N Sequenzen</translation>
     </message>
     <message>
@@ -555,7 +586,7 @@
         <translation>FLAP je Head</translation>
     </message>
     <message>
-        <source>Variance of the inputs of the head's output projection times squared column norms; squared, standardised over the layer, mean over the head</source>
+        <source>Variance of the inputs of the head&apos;s output projection times squared column norms; squared, standardised over the layer, mean over the head</source>
         <translation>Varianz der Eingänge der Ausgabeprojektion des Heads mal quadrierte Spaltennormen; quadriert, standardisiert über den Layer, Mittel über den Head</translation>
     </message>
     <message>
@@ -567,7 +598,7 @@
         <translation>FLAP je Neuron</translation>
     </message>
     <message>
-        <source>Variance of the neuron's activation times its squared column norm, standardised over the layer</source>
+        <source>Variance of the neuron&apos;s activation times its squared column norm, standardised over the layer</source>
         <translation>Varianz der Aktivierung des Neurons mal quadrierte Spaltennorm, standardisiert über den Layer</translation>
     </message>
     <message>
@@ -579,7 +610,7 @@
         <translation>Greedy-Gnorm-Wert: Produkt der Gradientennormen von W_q, W_k und W_v</translation>
     </message>
     <message>
-        <source>number of sequences that share one gradient, as in the authors' code; 0 = one gradient for each sequence</source>
+        <source>number of sequences that share one gradient, as in the authors&apos; code; 0 = one gradient for each sequence</source>
         <translation>Zahl der Sequenzen, die einen Gradienten teilen, wie im Code der Autoren; 0 = ein Gradient je Sequenz</translation>
     </message>
     <message>
@@ -591,7 +622,7 @@
         <translation>Gradientennorm der Queries</translation>
     </message>
     <message>
-        <source>Mean norm of the gradient of a head's W_q</source>
+        <source>Mean norm of the gradient of a head&apos;s W_q</source>
         <translation>Mittlere Norm des Gradienten von W_q eines Heads</translation>
     </message>
     <message>
@@ -599,7 +630,7 @@
         <translation>Gradientennorm der Keys</translation>
     </message>
     <message>
-        <source>Mean norm of the gradient of a head's W_k</source>
+        <source>Mean norm of the gradient of a head&apos;s W_k</source>
         <translation>Mittlere Norm des Gradienten von W_k eines Heads</translation>
     </message>
     <message>
@@ -607,7 +638,7 @@
         <translation>Gradientennorm der Values</translation>
     </message>
     <message>
-        <source>Mean norm of the gradient of a head's W_v</source>
+        <source>Mean norm of the gradient of a head&apos;s W_v</source>
         <translation>Mittlere Norm des Gradienten von W_v eines Heads</translation>
     </message>
     <message>
@@ -615,7 +646,7 @@
         <translation>Head-Masken-Gradient</translation>
     </message>
     <message>
-        <source>Mean magnitude of the gradient of a sequence's loss with respect to the head's gate</source>
+        <source>Mean magnitude of the gradient of a sequence&apos;s loss with respect to the head&apos;s gate</source>
         <translation>Mittlerer Betrag des Gradienten des Loss einer Sequenz nach dem Gate des Heads</translation>
     </message>
     <message>
@@ -627,7 +658,7 @@
         <translation>Sequenzen eines Batches, bei abs=batch</translation>
     </message>
     <message>
-        <source>divide by the root of the summed squares of the layer's values</source>
+        <source>divide by the root of the summed squares of the layer&apos;s values</source>
         <translation>durch die Wurzel der Quadratsumme der Werte des Layers teilen</translation>
     </message>
     <message>
@@ -639,7 +670,7 @@
         <translation>Head-Gate-Gradient</translation>
     </message>
     <message>
-        <source>Signed gradient of the loss with respect to the head's gate</source>
+        <source>Signed gradient of the loss with respect to the head&apos;s gate</source>
         <translation>Gradient des Loss nach dem Gate des Heads, mit Vorzeichen</translation>
     </message>
     <message>
@@ -647,7 +678,7 @@
         <translation>Fisher-Information des Heads</translation>
     </message>
     <message>
-        <source>Mean squared gradient of a token's loss with respect to the head's gate</source>
+        <source>Mean squared gradient of a token&apos;s loss with respect to the head&apos;s gate</source>
         <translation>Mittlerer quadrierter Gradient des Loss eines Tokens nach dem Gate des Heads</translation>
     </message>
     <message>
@@ -659,7 +690,7 @@
         <translation>Self-Attention-Attribution</translation>
     </message>
     <message>
-        <source>Largest attribution of the right answer's probability to one attention probability of the head</source>
+        <source>Largest attribution of the right answer&apos;s probability to one attention probability of the head</source>
         <translation>Größte Attribution der Wahrscheinlichkeit der richtigen Antwort zu einer Attention-Wahrscheinlichkeit des Heads</translation>
     </message>
     <message>
@@ -687,7 +718,7 @@
         <translation>Nats/Token</translation>
     </message>
     <message>
-        <source>loss, or accuracy: the decrease of a task's accuracy, which only the verb `ablate` measures</source>
+        <source>loss, or accuracy: the decrease of a task&apos;s accuracy, which only the verb `ablate` measures</source>
         <translation>loss, oder accuracy: die Abnahme der Genauigkeit einer Aufgabe, die nur das Verb `ablate` misst</translation>
     </message>
     <message>
@@ -743,7 +774,7 @@
         <translation>vom anderen Ende der Rangfolge entfernen (Gegenprobe)</translation>
     </message>
     <message>
-        <source>paper = add the protection of the strategy's paper (see the manual); none = only --protect protects</source>
+        <source>paper = add the protection of the strategy&apos;s paper (see the manual); none = only --protect protects</source>
         <translation>paper = den Schutz aus dem Paper der Strategie hinzufügen (siehe Handbuch); none = nur --protect schützt</translation>
     </message>
     <message>
@@ -835,7 +866,7 @@
         <translation>welche Einheiten gehen: standard = kleinste Werte zuerst; reversed = größte zuerst; random = mit --seed gezogen, in jedem Layer gleich viele (Gegenprobe)</translation>
     </message>
     <message>
-        <source>how neurons make up for the rounding of heads: code = as the authors' code, one neuron for each head; exact = by parameters</source>
+        <source>how neurons make up for the rounding of heads: code = as the authors&apos; code, one neuron for each head; exact = by parameters</source>
         <translation>wie Neuronen das Runden der Heads ausgleichen: code = wie der Code der Autoren, ein Neuron je Head; exact = nach Parametern</translation>
     </message>
     <message>
@@ -955,7 +986,7 @@
         <translation>weights = die behaltenen Gewichte der Projektion bei jedem Schritt neu anpassen; none = unverändert lassen</translation>
     </message>
     <message>
-        <source>share of a layer's heads or neurons that a step cuts, at least one</source>
+        <source>share of a layer&apos;s heads or neurons that a step cuts, at least one</source>
         <translation>Anteil der Heads oder Neuronen eines Layers, den ein Schritt entfernt, mindestens einer</translation>
     </message>
     <message>
@@ -1137,7 +1168,7 @@
         <translation>Gezeigter Head</translation>
     </message>
     <message>
-        <source>Maps need the model's weights: File ▸ Locate model…</source>
+        <source>Maps need the model&apos;s weights: File ▸ Locate model…</source>
         <translation>Karten brauchen die Gewichte des Modells: Datei ▸ Modell suchen …</translation>
     </message>
     <message>
@@ -1214,7 +1245,7 @@
     </message>
     <message>
         <source>Sca&amp;le</source>
-        <translation>S&amp;kala</translation>
+        <translation>Ska&amp;la</translation>
     </message>
     <message>
         <source>Scale of the colours</source>
@@ -1222,7 +1253,7 @@
     </message>
     <message>
         <source>&amp;Range</source>
-        <translation>&amp;Bereich</translation>
+        <translation>Berei&amp;ch</translation>
     </message>
     <message>
         <source>Range of the colours</source>
@@ -1230,7 +1261,7 @@
     </message>
     <message>
         <source>Percentiles between which values have colours of their own;
-those beyond take the end's</source>
+those beyond take the end&apos;s</source>
         <translation>Perzentile, zwischen denen Werte eigene Farben haben;
 Werte jenseits davon haben die Farbe des Endes</translation>
     </message>
@@ -1490,7 +1521,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     </message>
     <message>
         <source>Compe&amp;nsate</source>
-        <translation>Kompe&amp;nsieren</translation>
+        <translation>Kom&amp;pensieren</translation>
     </message>
     <message>
         <source>%1, %2</source>
@@ -1498,14 +1529,14 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     </message>
     <message>
         <source>Ca&amp;ncel</source>
-        <translation>&amp;Abbrechen</translation>
+        <translation>Abb&amp;rechen</translation>
     </message>
     <message>
         <source>Remo&amp;ve</source>
-        <translation>&amp;Entfernen</translation>
+        <translation>Ent&amp;fernen</translation>
     </message>
     <message>
-        <source>Squared errors of the projections' outputs, relative to the dense model's: means over the projections, on tokens that were held out</source>
+        <source>Squared errors of the projections&apos; outputs, relative to the dense model&apos;s: means over the projections, on tokens that were held out</source>
         <translation>Quadrierte Fehler der Ausgaben der Projektionen, im Verhältnis zum dichten Modell: Mittel über die Projektionen, auf zurückgehaltenen Tokens</translation>
     </message>
     <message>
@@ -1517,7 +1548,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>Zum Anpassen einer Kompensation wird der Checkpoint gebraucht.</translation>
     </message>
     <message>
-        <source>Restores the model's own weights in what is kept.</source>
+        <source>Restores the model&apos;s own weights in what is kept.</source>
         <translation>Stellt in dem, was bleibt, die eigenen Gewichte des Modells wieder her.</translation>
     </message>
     <message>
@@ -1768,7 +1799,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     </message>
     <message>
         <source>&amp;First and last layer</source>
-        <translation>&amp;Erster und letzter Layer</translation>
+        <translation>Erster und let&amp;zter Layer</translation>
     </message>
     <message>
         <source>Protect the first and the last layer</source>
@@ -1776,7 +1807,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     </message>
     <message>
         <source>&amp;Nothing</source>
-        <translation>&amp;Nichts</translation>
+        <translation>N&amp;ichts</translation>
     </message>
     <message>
         <source>Protect nothing</source>
@@ -1858,7 +1889,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
 <context>
     <name>secateur::Document</name>
     <message>
-        <source>The session's protected units cannot be read: %1</source>
+        <source>The session&apos;s protected units cannot be read: %1</source>
         <translation>Die geschützten Einheiten der Sitzung können nicht gelesen werden: %1</translation>
     </message>
     <message>
@@ -1873,7 +1904,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>%1 ist nicht der Checkpoint, aus dem diese Sitzung entstand.</translation>
     </message>
     <message>
-        <source>The session's checkpoint cannot be opened: %1</source>
+        <source>The session&apos;s checkpoint cannot be opened: %1</source>
         <translation>Der Checkpoint der Sitzung kann nicht geöffnet werden: %1</translation>
     </message>
     <message>
@@ -1996,7 +2027,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>Encoder: kein Loss. Gepoolte Ausgaben werden verglichen.</translation>
     </message>
     <message>
-        <source>A classifier's accuracy needs a task: choose one in “More measurements…”.</source>
+        <source>A classifier&apos;s accuracy needs a task: choose one in “More measurements…”.</source>
         <translation>Die Genauigkeit eines Klassifikators braucht eine Aufgabe: unter „Weitere Messungen …“ wählen.</translation>
     </message>
     <message>
@@ -2012,7 +2043,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>Weitere Messungen angehalten.</translation>
     </message>
     <message>
-        <source>The model's file was overwritten: open it again.</source>
+        <source>The model&apos;s file was overwritten: open it again.</source>
         <translation>Die Datei des Modells wurde überschrieben: bitte neu öffnen.</translation>
     </message>
     <message>
@@ -2111,7 +2142,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>gepoolter Abstand</translation>
     </message>
     <message>
-        <source>Distance of the pooled output from the dense model's, relative to its length</source>
+        <source>Distance of the pooled output from the dense model&apos;s, relative to its length</source>
         <translation>Abstand der gepoolten Ausgabe von der des dichten Modells, im Verhältnis zu deren Länge</translation>
     </message>
     <message>
@@ -2277,7 +2308,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     </message>
     <message>
         <source>&amp;Choose…</source>
-        <translation>&amp;Wählen …</translation>
+        <translation>Wäh&amp;len …</translation>
     </message>
     <message>
         <source>Choose the path of the export</source>
@@ -2339,15 +2370,15 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>Größe wird berechnet …</translation>
     </message>
     <message>
-        <source>Weight files: %1 bytes; the open model's: %2.</source>
+        <source>Weight files: %1 bytes; the open model&apos;s: %2.</source>
         <translation>Gewichtsdateien: %1 Bytes; die des geöffneten Modells: %2.</translation>
     </message>
     <message>
-        <source>Parameters: %1; the open model's: %2.</source>
+        <source>Parameters: %1; the open model&apos;s: %2.</source>
         <translation>Parameter: %1; die des geöffneten Modells: %2.</translation>
     </message>
     <message>
-        <source>KV cache: %1 bytes per token; the open model's: %2.</source>
+        <source>KV cache: %1 bytes per token; the open model&apos;s: %2.</source>
         <translation>KV-Cache: %1 Bytes je Token; der des geöffneten Modells: %2.</translation>
     </message>
     <message>
@@ -2713,7 +2744,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>Änderung von %1</translation>
     </message>
     <message>
-        <source>Distance of %1 from the dense model's, relative to its length: mean of %2 sequences of %3</source>
+        <source>Distance of %1 from the dense model&apos;s, relative to its length: mean of %2 sequences of %3</source>
         <translation>Abstand von %1 von dem des dichten Modells, im Verhältnis zu dessen Länge: Mittel über %2 Sequenzen aus %3</translation>
     </message>
     <message>
@@ -2721,7 +2752,7 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>der gepoolten Ausgabe</translation>
     </message>
     <message>
-        <source>the first token's final state</source>
+        <source>the first token&apos;s final state</source>
         <translation>dem Endzustand des ersten Tokens</translation>
     </message>
     <message>
@@ -3334,7 +3365,7 @@ cut · protected · „not“ vor jeder von ihnen</translation>
     </message>
     <message>
         <source>Compu&amp;te</source>
-        <translation>B&amp;erechnen</translation>
+        <translation>Be&amp;rechnen</translation>
     </message>
     <message>
         <source>the active head</source>
@@ -3354,7 +3385,7 @@ cut · protected · „not“ vor jeder von ihnen</translation>
     </message>
     <message>
         <source>&amp;on</source>
-        <translation>&amp;auf</translation>
+        <translation>a&amp;uf</translation>
     </message>
     <message>
         <source>Text to measure on</source>
@@ -3397,7 +3428,7 @@ cut · protected · „not“ vor jeder von ihnen</translation>
         <translation>Einen Modellordner oder eine Modelldatei hier ablegen</translation>
     </message>
     <message>
-        <source>Gradients need the model's weights: File ▸ Locate model…</source>
+        <source>Gradients need the model&apos;s weights: File ▸ Locate model…</source>
         <translation>Gradienten brauchen die Gewichte des Modells: Datei ▸ Modell suchen …</translation>
     </message>
     <message>
@@ -3418,7 +3449,7 @@ cut · protected · „not“ vor jeder von ihnen</translation>
     </message>
     <message>
         <source>Compu&amp;te %1</source>
-        <translation>%1 b&amp;erechnen</translation>
+        <translation>%1 be&amp;rechnen</translation>
     </message>
     <message>
         <source>&lt;b&gt;%1 cut&lt;/b&gt;: change of ∂F/∂W_q by this cut, rows are heads</source>
@@ -3540,7 +3571,7 @@ cut · protected · „not“ vor jeder von ihnen</translation>
     </message>
     <message>
         <source>&amp;Metric</source>
-        <translation>&amp;Metrik</translation>
+        <translation>Me&amp;trik</translation>
     </message>
     <message>
         <source>Metric</source>
@@ -3697,7 +3728,7 @@ Klicken zeigt die Aufträge</translation>
 <context>
     <name>secateur::LayerNeurons</name>
     <message>
-        <source>Close the layer's neurons</source>
+        <source>Close the layer&apos;s neurons</source>
         <translation>Neuronen des Layers schließen</translation>
     </message>
     <message>
@@ -3764,7 +3795,7 @@ Klicken zeigt die Aufträge</translation>
     </message>
     <message>
         <source>Sca&amp;le</source>
-        <translation>S&amp;kala</translation>
+        <translation>Ska&amp;la</translation>
     </message>
     <message>
         <source>Scale of the values</source>
@@ -3818,11 +3849,11 @@ Genaue Werte ersetzen sie.</translation>
         <translation>Sweep</translation>
     </message>
     <message>
-        <source>The layout "%1" is damaged or of another version of Secateur. The panels have their first layout. Save the layout again to replace it.</source>
+        <source>The layout &quot;%1&quot; is damaged or of another version of Secateur. The panels have their first layout. Save the layout again to replace it.</source>
         <translation>Die Anordnung „%1“ ist beschädigt oder aus einer anderen Version von Secateur. Die Bereiche haben ihre erste Anordnung. Die Anordnung neu speichern, um sie zu ersetzen.</translation>
     </message>
     <message>
-        <source>"%1" is a built-in layout. Save the layout under another name.</source>
+        <source>&quot;%1&quot; is a built-in layout. Save the layout under another name.</source>
         <translation>„%1“ ist eine eingebaute Anordnung. Die Anordnung unter einem anderen Namen speichern.</translation>
     </message>
     <message>
@@ -3858,7 +3889,7 @@ Genaue Werte ersetzen sie.</translation>
         <translation>Anordnung löschen</translation>
     </message>
     <message>
-        <source>Delete the layout "%1"?</source>
+        <source>Delete the layout &quot;%1&quot;?</source>
         <translation>Die Anordnung „%1“ löschen?</translation>
     </message>
     <message>
@@ -3870,11 +3901,11 @@ Genaue Werte ersetzen sie.</translation>
     <name>secateur::LegalBox</name>
     <message>
         <source>Pre&amp;view</source>
-        <translation>&amp;Vorschau</translation>
+        <translation>V&amp;orschau</translation>
     </message>
     <message>
         <source>&amp;Apply</source>
-        <translation>&amp;Anwenden</translation>
+        <translation>An&amp;wenden</translation>
     </message>
     <message>
         <source>cut more heads</source>
@@ -4743,7 +4774,7 @@ Genaue Werte ersetzen sie.</translation>
 <context>
     <name>secateur::NeuronHistogram</name>
     <message>
-        <source>Histogram of the layer's neurons</source>
+        <source>Histogram of the layer&apos;s neurons</source>
         <translation>Histogramm der Neuronen des Layers</translation>
     </message>
     <message>
@@ -4774,7 +4805,7 @@ Genaue Werte ersetzen sie.</translation>
         <translation>Neuronen zählen ab 0</translation>
     </message>
     <message>
-        <source>Per cent of the layer's other neurons with lower values</source>
+        <source>Per cent of the layer&apos;s other neurons with lower values</source>
         <translation>Prozent der übrigen Neuronen des Layers mit kleineren Werten</translation>
     </message>
     <message>
@@ -4797,7 +4828,7 @@ Genaue Werte ersetzen sie.</translation>
         <translation>%1 von Layer %2 entfernen</translation>
     </message>
     <message>
-        <source>Cut %1 % of every layer's neurons</source>
+        <source>Cut %1 % of every layer&apos;s neurons</source>
         <translation>%1 % der Neuronen jedes Layers entfernen</translation>
     </message>
     <message>
@@ -4825,7 +4856,7 @@ Genaue Werte ersetzen sie.</translation>
     <name>secateur::NeuronsView</name>
     <message>
         <source>&amp;Metric</source>
-        <translation>&amp;Metrik</translation>
+        <translation>Me&amp;trik</translation>
     </message>
     <message>
         <source>Metric</source>
@@ -4833,7 +4864,7 @@ Genaue Werte ersetzen sie.</translation>
     </message>
     <message>
         <source>Sca&amp;le</source>
-        <translation>S&amp;kala</translation>
+        <translation>Ska&amp;la</translation>
     </message>
     <message>
         <source>Scale of the values</source>
@@ -4985,7 +5016,7 @@ Genaue Werte ersetzen sie.</translation>
         <translation>%1 · kompensiert</translation>
     </message>
     <message>
-        <source>The mask changes kept weights to make up for its cuts. Editing a sublayer's cuts removes its compensation.</source>
+        <source>The mask changes kept weights to make up for its cuts. Editing a sublayer&apos;s cuts removes its compensation.</source>
         <translation>Die Maske ändert behaltene Gewichte, um ihre Schnitte auszugleichen. Wer die Schnitte eines Sublayers ändert, entfernt seine Kompensation.</translation>
     </message>
     <message>
@@ -5001,7 +5032,7 @@ Genaue Werte ersetzen sie.</translation>
     <name>secateur::RecoverPanel</name>
     <message>
         <source>Save a&amp;dapter…</source>
-        <translation>A&amp;dapter speichern …</translation>
+        <translation>Adapter spei&amp;chern …</translation>
     </message>
     <message>
         <source>State of the training</source>
@@ -5049,11 +5080,11 @@ Genaue Werte ersetzen sie.</translation>
     </message>
     <message>
         <source>Stop the e&amp;valuation</source>
-        <translation>E&amp;valuation anhalten</translation>
+        <translation>Eva&amp;luation anhalten</translation>
     </message>
     <message>
         <source>E&amp;valuate an adapter…</source>
-        <translation>Adapter e&amp;valuieren …</translation>
+        <translation>Adapter eva&amp;luieren …</translation>
     </message>
     <message>
         <source>Evaluates %1. Nothing of a stopped evaluation is kept</source>
@@ -5418,12 +5449,12 @@ Viertel einer linearen Skala lägen; sonst linear</translation>
         <translation>Rangkarte</translation>
     </message>
     <message>
-        <source>Map of the differences between the heads' ranks in the two metrics</source>
+        <source>Map of the differences between the heads&apos; ranks in the two metrics</source>
         <translation>Karte der Differenzen zwischen den Rängen der Heads in den beiden Metriken</translation>
     </message>
     <message>
         <source>Agreement of the two rankings: 1 = same order, 0 = unrelated, −1 = opposite order.
-Spearman's rank correlation and Kendall's tau-b.</source>
+Spearman&apos;s rank correlation and Kendall&apos;s tau-b.</source>
         <translation>Übereinstimmung der beiden Rangfolgen: 1 = gleiche Reihenfolge, 0 = ohne Zusammenhang, −1 = umgekehrte Reihenfolge.
 Rangkorrelation nach Spearman und Kendalls tau-b.</translation>
     </message>
@@ -5491,7 +5522,7 @@ Rangkorrelation nach Spearman und Kendalls tau-b.</translation>
         <translation>Prozentsatz, der gespart wird</translation>
     </message>
     <message>
-        <source>layers' parameters</source>
+        <source>layers&apos; parameters</source>
         <translation>Parameter der Layer</translation>
     </message>
     <message>
@@ -5616,7 +5647,7 @@ Rangkorrelation nach Spearman und Kendalls tau-b.</translation>
     </message>
     <message>
         <source>Stop an&amp;d keep</source>
-        <translation>Anhalten un&amp;d behalten</translation>
+        <translation>Anhalten und beha&amp;lten</translation>
     </message>
     <message>
         <source>Ends the search after the step that it is making, and keeps the mask so far</source>
@@ -5743,7 +5774,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     </message>
     <message>
         <source>
-%1 % of the layer's other cells lie below</source>
+%1 % of the layer&apos;s other cells lie below</source>
         <translation>
 %1 % der übrigen Zellen des Layers liegen darunter</translation>
     </message>
@@ -5995,7 +6026,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <translation>Heads eines Layers auswählen</translation>
     </message>
     <message>
-        <source>Add a layer's heads</source>
+        <source>Add a layer&apos;s heads</source>
         <translation>Heads eines Layers hinzufügen</translation>
     </message>
     <message>
@@ -6023,7 +6054,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <translation>Klick, Eingabe</translation>
     </message>
     <message>
-        <source>Open a layer's neurons</source>
+        <source>Open a layer&apos;s neurons</source>
         <translation>Neuronen eines Layers öffnen</translation>
     </message>
     <message>
@@ -6031,7 +6062,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <translation>Tab</translation>
     </message>
     <message>
-        <source>Go to the open layer's histogram and list</source>
+        <source>Go to the open layer&apos;s histogram and list</source>
         <translation>Zu Histogramm und Liste des geöffneten Layers gehen</translation>
     </message>
     <message>
@@ -6139,7 +6170,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <translation>Doppelklick</translation>
     </message>
     <message>
-        <source>Show a head's map as a whole</source>
+        <source>Show a head&apos;s map as a whole</source>
         <translation>Karte eines Heads ganz zeigen</translation>
     </message>
     <message>
@@ -6343,7 +6374,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     </message>
     <message>
         <source>&amp;Pause sweep</source>
-        <translation>Sweep &amp;anhalten</translation>
+        <translation>Sweep anhal&amp;ten</translation>
     </message>
     <message>
         <source>&amp;Run sweep</source>

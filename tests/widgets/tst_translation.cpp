@@ -8,6 +8,7 @@
 #include "analysis/strategies/strategy.h"
 #include "tests/support/suite.h"
 #include "widgets/document/document.h"
+#include "widgets/heads/heads_view.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/language/shown_texts.h"
 #include "widgets/language/translations.h"
@@ -19,6 +20,7 @@
 #include <QDirIterator>
 #include <QDockWidget>
 #include <QFile>
+#include <QLabel>
 #include <QLocale>
 #include <QMenu>
 #include <QMenuBar>
@@ -181,6 +183,11 @@ private slots:
         check("menu bar", window.menuBar()->actions());
         for (const QAction* menu : window.menuBar()->actions())
             check(menu->text(), menu->menu()->actions());
+        for (const QLabel* label : window.findChild<HeadsView*>()->findChildren<QLabel*>())
+            for (const QAction* menu : window.menuBar()->actions())
+                if (const QString key = mark.match(label->text()).captured(1); label->buddy() && !key.isEmpty())
+                    if (mark.match(menu->text()).captured(1).compare(key, Qt::CaseInsensitive) == 0)
+                        doubled << menu->text() + " / " + label->text();
         QVERIFY2(doubled.isEmpty(), qPrintable(doubled.join('\n')));
     }
 
