@@ -35,10 +35,10 @@ struct FigureChoice {
     const char* title;
 };
 
-constexpr FigureChoice figureChoices[] = {{curvesId, QT_TRANSLATE_NOOP("CurvesView", "Curves")},
-                                          {"removal_map", QT_TRANSLATE_NOOP("CurvesView", "Removal map")},
-                                          {"agreement", QT_TRANSLATE_NOOP("CurvesView", "Agreement")},
-                                          {"stability", QT_TRANSLATE_NOOP("CurvesView", "Stability")}};
+constexpr FigureChoice figureChoices[] = {{curvesId, QT_TRANSLATE_NOOP("secateur::CurvesView", "Curves")},
+                                          {"removal_map", QT_TRANSLATE_NOOP("secateur::CurvesView", "Removal map")},
+                                          {"agreement", QT_TRANSLATE_NOOP("secateur::CurvesView", "Agreement")},
+                                          {"stability", QT_TRANSLATE_NOOP("secateur::CurvesView", "Stability")}};
 
 QString stringFrom(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));

@@ -4,6 +4,7 @@
 #include "analysis/strategies/strategy.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/results/still_label.h"
 #include "widgets/results/text_combo.h"
 
@@ -42,11 +43,11 @@ QString stringOf(std::string_view text) {
 /// Summary, budget and options of a strategy.
 QString tipOf(const StrategyInfo& info) {
     QStringList lines{
-        stringOf(info.summary), SweepPanel::tr("Budget: %1").arg(stringOf(info.budget)),
+        rowText(info.summary), SweepPanel::tr("Budget: %1").arg(rowText(info.budget)),
         SweepPanel::tr("Options: key=value, separated by colons. Several variants: separated by semicolons.")};
     for (const OptionInfo& option : allOptions(info))
         lines
-            << QString("%1=%2: %3").arg(stringOf(option.name), stringOf(option.defaultValue), stringOf(option.meaning));
+            << QString("%1=%2: %3").arg(stringOf(option.name), stringOf(option.defaultValue), rowText(option.meaning));
     return "<p>" + lines.join("</p><p>") + "</p>"; // as rich text, so that long lines are broken
 }
 

@@ -117,6 +117,11 @@ LogPanel::LogPanel(QWidget* parent)
 }
 
 void LogPanel::add(const QString& level, const QString& text) {
+    append(level, text);
+    emit added(level, text);
+}
+
+void LogPanel::append(const QString& level, const QString& text) {
     appendPlainText(QStringLiteral("%1  %2  %3").arg(QTime::currentTime().toString("HH:mm:ss"), level, text));
 }
 

@@ -22,6 +22,7 @@ class LogPanel;
 class MessageBar;
 class Panels;
 class Selection;
+class ViewMemory;
 class ViewTabs;
 class WindowCommands;
 struct ExtraChoice;
@@ -74,6 +75,7 @@ private:
     void showOpened();
     void showCentre();
     void updateTitle();
+    void restoreFilter(const QString& conditions);
     void followPicture();
     void notice(const QString& message);
 
@@ -84,6 +86,7 @@ private:
     CommandCopier* m_copier;
     MessageBar* m_messages;
     ViewTabs* m_views = nullptr;
+    ViewMemory* m_memory = nullptr;
     FilterBar* m_filterBar = nullptr;
     CentralPages* m_pages = nullptr;
     Panels* m_panels = nullptr;

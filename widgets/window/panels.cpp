@@ -321,7 +321,7 @@ void Panels::setShown(bool shown) {
 void Panels::saveLayout() const {
     QSettings settings;
     settings.setValue("window/geometry", m_window->saveGeometry());
-    settings.setValue("window/layout", m_hiddenLayout.isEmpty() ? m_window->saveState(layoutVersion) : m_hiddenLayout);
+    settings.setValue("window/layout", layoutState());
 }
 
 void Panels::restoreLayout() {
@@ -332,10 +332,32 @@ void Panels::restoreLayout() {
 }
 
 void Panels::resetLayout() {
+    setLayoutState(m_defaultLayout);
+}
+
+QByteArray Panels::layoutState() const {
+    return m_hiddenLayout.isEmpty() ? m_window->saveState(layoutVersion) : m_hiddenLayout;
+}
+
+bool Panels::setLayoutState(const QByteArray& state) {
     const bool isShown = m_hiddenLayout.isEmpty();
-    m_window->restoreState(m_defaultLayout, layoutVersion);
+    const bool isRestored = m_window->restoreState(state, layoutVersion);
+    if (!isRestored)
+        m_window->restoreState(m_defaultLayout, layoutVersion);
     m_hiddenLayout.clear();
     setShown(isShown);
+    return isRestored;
+}
+
+void Panels::showOnly(const std::vector<QString>& names) {
+    if (!m_hiddenLayout.isEmpty())
+        return;
+    for (QDockWidget* dock : m_docks)
+        dock->setVisible(std::ranges::find(names, dock->objectName()) != names.end());
+    for (const QString& name : names)
+        for (QDockWidget* dock : m_docks)
+            if (dock->objectName() == name)
+                dock->raise();
 }
 
 } // namespace secateur

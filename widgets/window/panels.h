@@ -6,6 +6,8 @@
 #include <QSize>
 #include <QWidget>
 
+#include <vector>
+
 class QDockWidget;
 class QLabel;
 class QMainWindow;
@@ -83,6 +85,13 @@ public:
     void restoreLayout();
     /// Restores the layout that the docks have at the first launch.
     void resetLayout();
+    /// The layout of the docks, for setLayoutState().
+    QByteArray layoutState() const;
+    /// Restores a layout, or the one of the first launch if the state is damaged or of another version.
+    /// @returns whether the state was restored
+    bool setLayoutState(const QByteArray& state);
+    /// Shows these docks where they are, and hides the others. @param names object names, front ones last
+    void showOnly(const std::vector<QString>& names);
 
 private:
     QDockWidget* add(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content);

@@ -92,6 +92,18 @@ void ViewTabs::showTab(const QString& id) {
         m_neurons->openLayer(m_selection->active()->layer);
 }
 
+QString ViewTabs::currentTab() const {
+    const QWidget* shown = currentWidget();
+    return shown == m_layers      ? "layers"
+           : shown == m_neurons   ? "neurons"
+           : shown == m_attention ? (m_attention->showsAllHeads() ? "sheet" : "attention")
+           : shown == m_scatter   ? "scatter"
+           : shown == m_gradients ? "gradients"
+           : shown == m_curves    ? "curves"
+           : shown == m_gallery   ? "gallery"
+                                  : "heads";
+}
+
 void ViewTabs::showAttention(HeadId head) {
     m_attention->showHead(head);
     setCurrentWidget(m_attention);

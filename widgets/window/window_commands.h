@@ -21,6 +21,7 @@ class CommandCopier;
 class Document;
 class FileActions;
 class FilterBar;
+class Layouts;
 class LiveEvaluation;
 class ManualWindow;
 class Panels;
@@ -40,6 +41,7 @@ struct WindowParts {
     FilterBar* filterBar;
     ViewTabs* views;
     Panels* panels;
+    Layouts* layouts;
     FileActions* files;
     WindowSearch* search;
 };
@@ -75,6 +77,7 @@ private:
     void addCompareMenu();
     void addViewMenu();
     void addThemes(QMenu* menu);
+    QList<QAction*> allActions() const;
     void addHelpMenu();
     void addSearchButton();
     void update();
@@ -85,7 +88,7 @@ private:
     void about();
 
     WindowParts m_parts;
-    QList<QAction*> m_actions;                                         ///< actions of all menus
+    QList<QAction*> m_actions;                                         ///< actions of all menus, apart from layouts
     std::vector<std::pair<QAction*, std::function<bool()>>> m_enabled; ///< actions and whether each is enabled now
     QActionGroup* m_themes = nullptr;
     WhatsThis* m_whatsThis;
