@@ -9,6 +9,7 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/point_widget.h"
+#include "widgets/results/empty_page.h"
 
 #include <QComboBox>
 #include <QContextMenuEvent>
@@ -63,11 +64,12 @@ CurvesView::CurvesView(Document* document, QWidget* parent)
     , m_which(new QComboBox)
     , m_x(new QComboBox)
     , m_y(new QComboBox)
-    , m_reason(new QLabel)
+    , m_empty(new EmptyPage)
     , m_stack(new QStackedWidget)
     , m_plot(new PointWidget)
     , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
     , m_refresh(new QTimer(this)) {
+    setObjectName("curvesView");
     build();
     for (QComboBox* combo : {m_figure, m_which, m_x, m_y})
         connect(combo, &QComboBox::activated, this, [this] {
@@ -103,13 +105,10 @@ void CurvesView::build() {
     row->addWidget(m_y);
     row->addWidget(m_which, 1);
     row->addStretch(1);
-    m_reason->setAlignment(Qt::AlignCenter);
-    m_reason->setWordWrap(true);
-    m_reason->setForegroundRole(QPalette::PlaceholderText);
-    m_reason->setAccessibleName(tr("Why there are no curves"));
+    connect(m_empty, &EmptyPage::wanted, this, &CurvesView::sweepWanted);
     m_plot->setAccessibleName(tr("Curves"));
     m_plot->setDescription([this](std::size_t place) { return describe(place); });
-    m_stack->addWidget(m_reason);
+    m_stack->addWidget(m_empty);
     m_stack->addWidget(m_plot);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(6, 6, 6, 6);
@@ -195,9 +194,10 @@ void CurvesView::draw() {
     m_shown = {};
     const Session& session = m_document->session();
     if (!m_document->isOpen()) {
-        m_reason->setText(tr("No model is open."));
+        m_empty->say(tr("No model is open."));
     } else if (!curves()) {
-        m_reason->setText(tr("No curves yet. The panel Sweep runs strategies over budgets and scores every mask."));
+        m_empty->say(tr("No curves yet. The panel Sweep runs strategies over budgets and scores every mask."),
+                     tr("Show the panel Sweep"));
     } else {
         try {
             if (showsCurves)
@@ -207,12 +207,12 @@ void CurvesView::draw() {
             m_shownCurves = chosenSet();
         } catch (const Error& error) {
             m_shown = {};
-            m_reason->setText(QString::fromStdString(error.what()));
+            m_empty->say(QString::fromStdString(error.what()));
         }
     }
     const Figure& figure = m_shown.figure;
     const bool hasFigure = !figure.series.empty() || !figure.cells.empty() || !figure.panels.empty();
-    m_stack->setCurrentWidget(hasFigure ? static_cast<QWidget*>(m_plot) : m_reason);
+    m_stack->setCurrentWidget(hasFigure ? static_cast<QWidget*>(m_plot) : m_empty);
     m_actions->setEnabled(hasFigure);
     if (hasFigure)
         m_plot->setFigure(figure);
@@ -253,8 +253,8 @@ QString CurvesView::describe(std::size_t place) const {
     if (std::isfinite(found->pooledDistance))
         lines << tr("pooled distance: %1").arg(line(shownWithError(found->pooledDistance, found->pooledStandardError)));
     for (const PointMetric& metric : found->tasks)
-        lines << QString("%1 %2: %3").arg(line(metric.task), line(metric.id),
-                                          line(shownWithError(metric.value, metric.standardError)));
+        lines << QString("%1 %2: %3")
+                     .arg(line(metric.task), line(metric.id), line(shownWithError(metric.value, metric.standardError)));
     if (std::isfinite(found->tokensPerSecond))
         lines << tr("tokens/s: %1").arg(line(shownNumber(found->tokensPerSecond)));
     if (!found->error.empty())

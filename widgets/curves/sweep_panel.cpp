@@ -90,6 +90,7 @@ SweepPanel::SweepPanel(Document* document, SweepRunner* runner, QWidget* parent)
     , m_progress(new QProgressBar)
     , m_run(new QPushButton)
     , m_forecast(new QTimer(this)) {
+    setObjectName("sweepPanel");
     build();
     listStrategies();
     setSetup(setupOf(document->session().view));
@@ -115,8 +116,9 @@ void SweepPanel::build() {
     m_strategies->setMinimumHeight(fontMetrics().height() * 7);
     column->addWidget(m_strategies, 1);
     m_budgets->setAccessibleName(tr("Budgets, separated by commas"));
-    m_budgets->setToolTip(tr("Units (8), shares of all units (12.5%), or shares of the model "
-                             "(params:20%, layers:20%, kv:25%, flops:15%, bytes:20%, seconds:15%), separated by commas"));
+    m_budgets->setToolTip(
+        tr("Units (8), shares of all units (12.5%), or shares of the model "
+           "(params:20%, layers:20%, kv:25%, flops:15%, bytes:20%, seconds:15%), separated by commas"));
     m_repetitions->setRange(1, 1000);
     m_repetitions->setAccessibleName(tr("Repetitions"));
     m_repetitions->findChild<QLineEdit*>()->setAccessibleName(m_repetitions->accessibleName());

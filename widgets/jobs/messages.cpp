@@ -110,6 +110,7 @@ LogPanel::LogPanel(QWidget* parent)
     setMaximumBlockCount(mostLines);
     setLineWrapMode(NoWrap);
     setAccessibleName(tr("Log"));
+    setPlaceholderText(tr("Messages and warnings of the program appear here."));
     setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
 }
 

@@ -83,6 +83,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     , m_protected(new StillLabel)
     , m_protect(new QToolButton)
     , m_cut(new QPushButton(tr("C&ut"))) {
+    setObjectName("cutBox");
     m_metric->setAccessibleName(tr("Metric to cut by"));
     for (QWidget* field :
          {static_cast<QWidget*>(m_end), static_cast<QWidget*>(m_amount), static_cast<QWidget*>(m_metric)})
