@@ -64,6 +64,8 @@ struct Arguments {
     QString screenshot;
     QString theme;
     QString tab;
+    QString tour;
+    int tourStep = 1;
     QStringList head; ///< indices of the layer and the head to select
     QString reference;
     QStringList show;    ///< result ids
@@ -75,8 +77,8 @@ struct Arguments {
 
 /// An option of the table, which the man page and completions list too.
 QCommandLineOption listed(std::string_view name) {
-    const auto row =
-        std::find_if(windowOptions.begin(), windowOptions.end(), [&](const auto& option) { return option.name == name; });
+    const auto row = std::find_if(windowOptions.begin(), windowOptions.end(),
+                                  [&](const auto& option) { return option.name == name; });
     return QCommandLineOption(row->name, row->description, row->value);
 }
 
@@ -98,7 +100,10 @@ Arguments parse(const QCoreApplication& application) {
     // Hidden options for reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
-    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery");
+    const QCommandLineOption tab =
+        hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery");
+    const QCommandLineOption tour = hidden("tour", "look|cut|compare");
+    const QCommandLineOption tourStep = hidden("tour-step", "N");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
     const QCommandLineOption task = hidden("task", "FILE");
@@ -106,8 +111,8 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption speed = hidden("speed", {});
     const QCommandLineOption show = hidden("show", "RESULT,RESULT");
     const QCommandLineOption compare = hidden("compare", "KEY:a|b|both|difference");
-    parser.addOptions(
-        {mask, filter, reference, show, compare, screenshot, theme, tab, select, size, task, prompt, speed});
+    parser.addOptions({mask, filter, reference, show, compare, screenshot, theme, tab, tour, tourStep, select, size,
+                       task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
@@ -121,6 +126,8 @@ Arguments parse(const QCoreApplication& application) {
     arguments.screenshot = parser.value(screenshot);
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
+    arguments.tour = parser.value(tour);
+    arguments.tourStep = parser.value(tourStep).toInt();
     arguments.head = parser.value(select).split('.');
     if (parser.isSet(task)) {
         TaskRequest request;
@@ -216,6 +223,8 @@ int run(int count, char** values) {
     spdlog::debug("window shown {:.2f} s after the start", age());
     if (!arguments.path.isEmpty())
         window.open(arguments.path);
+    if (!arguments.tour.isEmpty())
+        window.startTour(arguments.tour, arguments.tourStep);
     if (arguments.head.size() == 2)
         QObject::connect(&document, &Document::opened, &window, [&window, &arguments] {
             window.goTo({arguments.head[0].toInt(), arguments.head[1].toInt()});

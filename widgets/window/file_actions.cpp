@@ -9,7 +9,7 @@
 #include "widgets/gallery/report_dialog.h"
 #include "widgets/jobs/messages.h"
 #include "widgets/window/mask_opening.h"
-#include "widgets/window/welcome_page.h"
+#include "widgets/window/recent_files.h"
 
 #include <QDir>
 #include <QFileDialog>

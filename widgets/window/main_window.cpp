@@ -24,14 +24,15 @@
 #include "widgets/masks/mask_panel.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
+#include "widgets/window/central_pages.h"
 #include "widgets/window/file_actions.h"
 #include "widgets/window/panels.h"
 #include "widgets/window/plain_labels.h"
 #include "widgets/window/theme.h"
 #include "widgets/window/view_tabs.h"
-#include "widgets/window/welcome_page.h"
 #include "widgets/window/window_commands.h"
 #include "widgets/window/window_search.h"
+#include "widgets/window/window_tours.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -40,6 +41,8 @@
 #include <QSettings>
 #include <QStatusBar>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace secateur {
 
@@ -82,8 +85,9 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, const QSize& room, Q
     buildStatusBar(jobs);
     m_files = new FileActions(this, document, m_messages);
     auto* search = new WindowSearch(this, document, m_files, m_views, m_panels, m_pages);
+    m_tours = new WindowTours(this, document, m_selection, m_views, m_pages, m_files, m_messages);
     m_commands = new WindowCommands(
-        {this, document, m_selection, m_live, m_copier, m_filterBar, m_views, m_panels, m_files, search});
+        {this, document, m_selection, m_live, m_copier, m_filterBar, m_views, m_panels, m_files, search, m_tours});
     connectDocument(jobs);
     connectPanels();
     connectCopier();
@@ -165,6 +169,7 @@ void MainWindow::connectPanels() {
     connect(m_views->heads(), &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
     connect(m_views, &ViewTabs::shownChanged, this, &MainWindow::followPicture);
     connect(m_views, &ViewTabs::filterWanted, this, &MainWindow::filterHeads);
+    connect(m_views, &ViewTabs::sweepWanted, m_panels, &Panels::showSweep);
 }
 
 void MainWindow::connectCopier() {
@@ -237,6 +242,10 @@ void MainWindow::updateTitle() {
 
 void MainWindow::showTab(const QString& id) {
     m_views->showTab(id);
+}
+
+void MainWindow::startTour(const QString& id, int step) {
+    m_tours->start(id, static_cast<std::size_t>(std::max(step, 1) - 1));
 }
 
 void MainWindow::showResult(const QString& key) {

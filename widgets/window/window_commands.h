@@ -28,6 +28,7 @@ class Selection;
 class ShortcutSheet;
 class ViewTabs;
 class WindowSearch;
+class WindowTours;
 
 /// The parts of the window that menu actions use.
 struct WindowParts {
@@ -41,6 +42,7 @@ struct WindowParts {
     Panels* panels;
     FileActions* files;
     WindowSearch* search;
+    WindowTours* tours;
 };
 
 /// Builds the menus with their shortcuts, and enables and disables their actions. Also stores the theme, which a menu
@@ -75,6 +77,7 @@ private:
     void addViewMenu();
     void addThemes(QMenu* menu);
     void addHelpMenu();
+    void addTours(QMenu* menu);
     void addSearchButton();
     void update();
     /// @param page shown first; empty = the one that was shown last
