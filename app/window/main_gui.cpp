@@ -87,6 +87,8 @@ struct Arguments {
     QString screenshot;
     QString theme;
     QString tab;
+    QString tour;
+    int tourStep = 1;
     QStringList head; ///< indices of the layer and the head to select
     QString reference;
     QString language;
@@ -125,6 +127,8 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption theme = hidden("theme", "light|dark");
     const QCommandLineOption tab =
         hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery");
+    const QCommandLineOption tour = hidden("tour", "look|cut|compare");
+    const QCommandLineOption tourStep = hidden("tour-step", "N");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
     const QCommandLineOption task = hidden("task", "FILE");
@@ -132,8 +136,8 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption speed = hidden("speed", {});
     const QCommandLineOption show = hidden("show", "RESULT,RESULT");
     const QCommandLineOption compare = hidden("compare", "KEY:a|b|both|difference");
-    parser.addOptions(
-        {mask, filter, reference, language, show, compare, screenshot, theme, tab, select, size, task, prompt, speed});
+    parser.addOptions({mask, filter, reference, language, show, compare, screenshot, theme, tab, tour, tourStep, select,
+                       size, task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
@@ -148,6 +152,8 @@ Arguments parse(const QCoreApplication& application) {
     arguments.screenshot = parser.value(screenshot);
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
+    arguments.tour = parser.value(tour);
+    arguments.tourStep = parser.value(tourStep).toInt();
     arguments.head = parser.value(select).split('.');
     if (parser.isSet(task)) {
         TaskRequest request;
@@ -250,6 +256,8 @@ int run(int count, char** values) {
     spdlog::debug("window shown {:.2f} s after the start", age());
     if (!arguments.path.isEmpty())
         window.open(arguments.path);
+    if (!arguments.tour.isEmpty())
+        window.startTour(arguments.tour, arguments.tourStep);
     if (arguments.head.size() == 2)
         QObject::connect(&document, &Document::opened, &window, [&window, &arguments] {
             window.goTo({arguments.head[0].toInt(), arguments.head[1].toInt()});

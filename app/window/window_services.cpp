@@ -8,7 +8,7 @@
 #include "backends/engine/plan_memory.h"
 #include "backends/export/export_targets.h"
 #include "backends/formats/formats.h"
-#include "backends/formats/hub_cache.h"
+#include "backends/formats/found_models.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/measure_on_text.h"
@@ -61,7 +61,9 @@ Services windowServices() {
     services.isSession = isSession;
     services.readSession = [](const std::string& path) { return readSession(path); };
     services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
-    services.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
+    services.foundModels = [](const std::vector<std::string>& opened, const Progress& progress) {
+        return foundModels(opened, progress);
+    };
     services.measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice& choice,
                           const Progress& progress, const LayerSink& layerDone) {
         checkProducts(model);

@@ -16,6 +16,7 @@
 #include "widgets/jobs/job_runner.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/point_widget.h"
+#include "widgets/results/empty_page.h"
 
 #include <QComboBox>
 #include <QElapsedTimer>
@@ -61,7 +62,9 @@ struct Bench {
     static Services services() {
         Services services;
         services.isSession = [](const std::string&) { return false; };
-        services.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
+        services.openModel = [](const std::string& path, const Progress& progress) {
+            return openModel(path, progress);
+        };
         services.availableMemory = [] { return std::int64_t{1} << 32; };
         services.maskDigest = maskDigest;
         services.adaptersFolder = [](const std::string& session) { return session + ".adapters"; };
@@ -103,8 +106,9 @@ struct Bench {
 std::size_t complete(const Curves& curves) {
     std::size_t count = 0;
     for (const Curve& curve : curves.curves)
-        count += static_cast<std::size_t>(std::ranges::count_if(
-            curve.points, [](const CurvePoint& point) { return std::isfinite(point.lossNats) || !point.error.empty(); }));
+        count += static_cast<std::size_t>(std::ranges::count_if(curve.points, [](const CurvePoint& point) {
+            return std::isfinite(point.lossNats) || !point.error.empty();
+        }));
     return count;
 }
 
@@ -150,7 +154,8 @@ private slots:
         SweepSetup wrong = Bench::smallSetup();
         wrong.budgets = "lots";
         bench.panel.setSetup(wrong);
-        QTRY_VERIFY2_WITH_TIMEOUT(state->text().contains("neither a number of units"), qPrintable(state->text()), 5'000);
+        QTRY_VERIFY2_WITH_TIMEOUT(state->text().contains("neither a number of units"), qPrintable(state->text()),
+                                  5'000);
     }
 
     void aSweepStopsAndGoesOn() {
@@ -231,7 +236,7 @@ private slots:
     void otherFiguresAreShown() {
         Bench bench;
         QVERIFY(bench.view.currentFigure().series.empty());
-        QVERIFY(namedIn<QLabel>(bench.view, "Why there are no curves")->text().startsWith("No curves yet."));
+        QVERIFY(bench.view.findChild<EmptyPage*>()->sentence().startsWith("No curves yet."));
         bench.runner.run(Bench::smallSetup());
         bench.finish();
         auto* figures = namedIn<QComboBox>(bench.view, "Figure of curves");
@@ -246,7 +251,7 @@ private slots:
         }
         figures->setCurrentIndex(figures->findData("stability"));
         emit figures->activated(figures->currentIndex());
-        QTRY_VERIFY(namedIn<QLabel>(bench.view, "Why there are no curves")->isVisible());
+        QTRY_VERIFY(bench.view.findChild<EmptyPage*>()->isVisible());
     }
 };
 

@@ -98,6 +98,7 @@ SweepPanel::SweepPanel(Document* document, SweepRunner* runner, QWidget* parent)
     , m_progress(new QProgressBar)
     , m_run(new QPushButton)
     , m_forecast(new QTimer(this)) {
+    setObjectName("sweepPanel");
     build();
     listStrategies();
     setSetup(setupOf(document->session().view));

@@ -236,6 +236,7 @@ EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     , m_progress(new QProgressBar)
     , m_state(new StillLabel(3))
     , m_action(new QToolButton) {
+    setObjectName("effect");
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(fontMetrics().height() / 2);
     m_progress->setAccessibleName(tr("Progress of the evaluation"));

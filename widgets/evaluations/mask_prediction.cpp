@@ -228,6 +228,7 @@ PriceBox::PriceBox(Document* document, QWidget* parent)
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setVerticalSpacing(2);
     grid->setColumnStretch(1, 1);
+    setObjectName("savings");
     m_cuts->setAccessibleName(tr("Cut units"));
     grid->addWidget(m_cuts, 0, 0, 1, 2);
     m_parameters = addRow(grid, tr("parameters"));

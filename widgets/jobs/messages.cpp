@@ -113,6 +113,7 @@ LogPanel::LogPanel(QWidget* parent)
     setLineWrapMode(NoWrap);
     setAccessibleName(tr("Log"));
     setWhatsThis(tr("The events since the start, with their time. The text can be selected and copied."));
+    setPlaceholderText(tr("Messages and warnings of the program appear here."));
     setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
 }
 

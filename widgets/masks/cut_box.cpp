@@ -84,6 +84,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     , m_protected(new StillLabel)
     , m_protect(new QToolButton)
     , m_cut(new QPushButton(tr("C&ut"))) {
+    setObjectName("cutBox");
     m_metric->setAccessibleName(tr("Metric to cut by"));
     m_metric->setWhatsThis(tr("The metric or strategy that ranks the units for the cut."));
     for (QWidget* field :

@@ -173,6 +173,7 @@ MetricList::MetricList(Document* document, QWidget* parent)
 }
 
 void MetricList::build() {
+    setObjectName("metricList");
     m_filter->setPlaceholderText(tr("Filter by title or id"));
     m_filter->setAccessibleName(tr("Filter of the metrics"));
     m_filter->setToolTip(tr("Lists only the metrics whose title or id contains this text"));

@@ -10,8 +10,8 @@
 #include "widgets/jobs/messages.h"
 #include "widgets/language/shown_texts.h"
 #include "widgets/window/mask_opening.h"
+#include "widgets/window/recent_files.h"
 #include "widgets/window/view_memory.h"
-#include "widgets/window/welcome_page.h"
 
 #include <QDir>
 #include <QFileDialog>

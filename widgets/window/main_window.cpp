@@ -25,6 +25,7 @@
 #include "widgets/masks/mask_panel.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
+#include "widgets/window/central_pages.h"
 #include "widgets/window/crash_notice.h"
 #include "widgets/window/file_actions.h"
 #include "widgets/window/focus_ring.h"
@@ -34,9 +35,9 @@
 #include "widgets/window/theme.h"
 #include "widgets/window/view_memory.h"
 #include "widgets/window/view_tabs.h"
-#include "widgets/window/welcome_page.h"
 #include "widgets/window/window_commands.h"
 #include "widgets/window/window_search.h"
+#include "widgets/window/window_tours.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -45,6 +46,8 @@
 #include <QSettings>
 #include <QStatusBar>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace secateur {
 
@@ -90,8 +93,9 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, const QSize& room, Q
     auto* search = new WindowSearch(this, document, m_files, m_views, m_panels, m_pages);
     auto* layouts = new Layouts(this, m_panels, m_views);
     connect(layouts, &Layouts::failed, this, &MainWindow::fail);
-    m_commands = new WindowCommands(
-        {this, document, m_selection, m_live, m_copier, m_filterBar, m_views, m_panels, layouts, m_files, search});
+    m_tours = new WindowTours(this, document, m_selection, m_views, m_pages, m_files, m_messages);
+    m_commands = new WindowCommands({this, document, m_selection, m_live, m_copier, m_filterBar, m_views, m_panels,
+                                     layouts, m_files, search, m_tours});
     connectDocument(jobs);
     connectPanels();
     connectCopier();
@@ -177,6 +181,7 @@ void MainWindow::connectPanels() {
     connect(m_views->heads(), &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
     connect(m_views, &ViewTabs::shownChanged, this, &MainWindow::followPicture);
     connect(m_views, &ViewTabs::filterWanted, this, &MainWindow::filterHeads);
+    connect(m_views, &ViewTabs::sweepWanted, m_panels, &Panels::showSweep);
 }
 
 void MainWindow::connectCopier() {
@@ -250,6 +255,10 @@ void MainWindow::updateTitle() {
 
 void MainWindow::showTab(const QString& id) {
     m_views->showTab(id);
+}
+
+void MainWindow::startTour(const QString& id, int step) {
+    m_tours->start(id, static_cast<std::size_t>(std::max(step, 1) - 1));
 }
 
 void MainWindow::showResult(const QString& key) {

@@ -207,13 +207,13 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     QDockWidget* inspector =
         add(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(document, selection));
     QDockWidget* mask = add(tr("Mask"), "mask", Qt::RightDockWidgetArea, m_mask);
-    QDockWidget* sweep = add(tr("Sweep"), "sweep", Qt::RightDockWidgetArea, scrolling(m_sweep));
+    m_sweepDock = add(tr("Sweep"), "sweep", Qt::RightDockWidgetArea, scrolling(m_sweep));
     m_searchDock = add(tr("Search"), "search", Qt::LeftDockWidgetArea, scrolling(m_search));
     m_recoverDock = add(tr("Recover"), "recover", Qt::LeftDockWidgetArea, scrolling(m_recover));
     QDockWidget* evaluations = add(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     tabifyBehind(evaluations, document, live);
     arrange(card, inspector, mask, evaluations);
-    window->tabifyDockWidget(mask, sweep);
+    window->tabifyDockWidget(mask, m_sweepDock);
     // Beside the panel Mask, which shows what the mask so far saves. Hidden until they are needed.
     window->tabifyDockWidget(m_metricsDock, m_searchDock);
     window->tabifyDockWidget(m_searchDock, m_recoverDock);
@@ -245,8 +245,9 @@ void Panels::arrange(QDockWidget* card, QDockWidget* inspector, QDockWidget* mas
 
 /// Hidden until they have something to show.
 void Panels::tabifyBehind(QDockWidget* evaluations, Document* document, LiveEvaluation* live) {
-    QDockWidget* continuation =
-        add(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea, new GenerationView(document, live->extra()));
+    auto* generation = new GenerationView(document, live->extra());
+    QDockWidget* continuation = add(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea, generation);
+    connect(generation, &GenerationView::choiceWanted, m_evaluations, &EvaluationsPanel::chooseExtra);
     m_jobsDock = add(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobs);
     QDockWidget* log = add(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
     m_window->tabifyDockWidget(evaluations, continuation);
@@ -290,6 +291,10 @@ void Panels::showSearch() {
 
 void Panels::showRecover() {
     bringForward(m_recoverDock);
+}
+
+void Panels::showSweep() {
+    bringForward(m_sweepDock);
 }
 
 void Panels::showExport() {

@@ -78,6 +78,7 @@ public:
     void showExport();
     void showSearch();
     void showRecover();
+    void showSweep();
     /// Shows or hides all docks. They are hidden while the welcome page is shown.
     void setShown(bool shown);
 
@@ -117,6 +118,7 @@ private:
     QDockWidget* m_exportDock = nullptr;
     QDockWidget* m_searchDock = nullptr;
     QDockWidget* m_recoverDock = nullptr;
+    QDockWidget* m_sweepDock = nullptr;
     QByteArray m_defaultLayout;
     QByteArray m_hiddenLayout; ///< the layout before the docks were hidden; empty while they are shown
 };

@@ -42,6 +42,7 @@ ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, He
     , m_gradients(add(new GradientView(document, jobs, selection), tr("Gradients")))
     , m_curves(add(new CurvesView(document), tr("Curves")))
     , m_gallery(add(new GalleryView(document, jobs, gallerySetup(*m_attention)), tr("Gallery"))) {
+    setObjectName("viewTabs");
     setDocumentMode(true);
     setAccessibleName(tr("Pictures"));
     m_heads->setFilter(filter);
@@ -58,6 +59,7 @@ ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, He
     connect(m_heads, &HeadsView::resultShown, this, &ViewTabs::shownChanged);
     connect(m_heads, &HeadsView::filterWanted, this, &ViewTabs::filterWanted);
     connect(m_neurons, &NeuronsView::resultShown, this, &ViewTabs::shownChanged);
+    connect(m_curves, &CurvesView::sweepWanted, this, &ViewTabs::sweepWanted);
     connect(this, &QTabWidget::currentChanged, this, &ViewTabs::shownChanged);
 }
 

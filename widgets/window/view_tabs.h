@@ -69,6 +69,8 @@ signals:
     void maskedFigureWanted(const std::string& figure);
     /// The user wants to filter the heads by this condition.
     void filterWanted(const QString& condition);
+    /// The user wants to make curves.
+    void sweepWanted();
     /// The current tab, or the measurement in it, changed.
     void shownChanged();
     void failed(const QString& message);

@@ -17,6 +17,7 @@
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/results/metric_names.h"
+#include "widgets/tours/tour.h"
 #include "widgets/window/file_actions.h"
 #include "widgets/window/layouts.h"
 #include "widgets/window/panels.h"
@@ -25,6 +26,7 @@
 #include "widgets/window/view_tabs.h"
 #include "widgets/window/window_help.h"
 #include "widgets/window/window_search.h"
+#include "widgets/window/window_tours.h"
 
 #include <QActionGroup>
 #include <QDockWidget>
@@ -122,6 +124,7 @@ void WindowCommands::addFileMenu() {
 
 void WindowCommands::addEditMenu() {
     QMenu* menu = m_parts.window->menuBar()->addMenu(tr("&Edit"));
+    menu->setObjectName("editMenu");
     QUndoStack* steps = m_parts.document->masks()->undoStack();
     QAction* undo = steps->createUndoAction(this, tr("&Undo"));
     undo->setShortcut(QKeySequence::Undo);
@@ -286,10 +289,19 @@ void WindowCommands::addHelpMenu() {
     QMenu* menu = m_parts.window->menuBar()->addMenu(tr("&Help"));
     add(menu, tr("&Guide"), {}, [this] { openManual("using.md"); });
     add(menu, tr("&Manual"), {}, [this] { openManual(); });
+    addTours(menu->addMenu(tr("&Tours")));
     add(menu, tr("Search &commands…"), tr("Ctrl+Shift+P"), [this] { m_parts.search->openPalette(allActions()); });
     add(menu, tr("&Shortcuts"), QKeySequence(Qt::Key_F1), [this] { openShortcutSheet(); });
     add(menu, tr("What's &This?"), QKeySequence::WhatsThis, [this] { m_whatsThis->start(); });
     add(menu, tr("&About Secateur"), {}, [this] { about(); });
+}
+
+void WindowCommands::addTours(QMenu* menu) {
+    for (const Tour& tour : allTours()) {
+        QAction* action = add(menu, tr("Tour: %1").arg(tourText(tour.title)), {},
+                              [this, id = QString(tour.id)] { m_parts.tours->start(id); });
+        action->setToolTip(tourText(tour.summary));
+    }
 }
 
 void WindowCommands::addSearchButton() {

@@ -30,6 +30,7 @@ class ShortcutSheet;
 class ViewTabs;
 class WhatsThis;
 class WindowSearch;
+class WindowTours;
 
 /// The parts of the window that menu actions use.
 struct WindowParts {
@@ -44,6 +45,7 @@ struct WindowParts {
     Layouts* layouts;
     FileActions* files;
     WindowSearch* search;
+    WindowTours* tours;
 };
 
 /// Builds the menus with their shortcuts, and enables and disables their actions. Also stores the theme, which a menu
@@ -79,6 +81,7 @@ private:
     void addThemes(QMenu* menu);
     QList<QAction*> allActions() const;
     void addHelpMenu();
+    void addTours(QMenu* menu);
     void addSearchButton();
     void update();
     /// @param page shown first; empty = the one that was shown last
