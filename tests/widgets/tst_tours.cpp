@@ -129,6 +129,7 @@ private slots:
     void balloonFollowsTheWindow();
     void balloonFollowsDocks();
     void hiddenWidgetsAreShownAgain();
+    void emptyViewsAreOutlinedAsAWhole();
     void windowStaysUsable();
     void balloonHasNamesForScreenReaders();
     void balloonFitsSmallWindows();
@@ -361,6 +362,26 @@ void TestTours::hiddenWidgetsAreShownAgain() {
     QTRY_VERIFY(program.balloon()->showButton()->isVisible());
     program.guide()->back();
     QTRY_VERIFY(!program.balloon()->showButton()->isVisible());
+}
+
+void TestTours::emptyViewsAreOutlinedAsAWhole() {
+    TouredWindow program;
+    program.services.addSession(program.path("work.h5"), program.services.models.begin()->second->card());
+    program.services.sessions[program.path("work.h5")].results.clear();
+    program.window->open(QString::fromStdString(program.path("work.h5")));
+    program.settle();
+    program.start("look", 1);
+    QVERIFY(!program.grid()->isVisible()); // nothing is measured
+    QVERIFY(program.guide()->outline()->isVisible());
+    QVERIFY(program.guide()->target()->isAncestorOf(program.grid()));
+    QVERIFY(!program.balloon()->showButton()->isVisible());
+    program.start("compare", 3); // nothing is evaluated
+    QVERIFY(program.guide()->outline()->isVisible());
+    QVERIFY(program.find<QDockWidget>("evaluations")->isAncestorOf(program.guide()->target()));
+    program.window->showTab("gallery");
+    program.start("compare", 6);
+    program.window->showTab("heads");
+    QTRY_VERIFY(program.balloon()->showButton()->isVisible());
 }
 
 void TestTours::windowStaysUsable() {

@@ -218,7 +218,7 @@ void ExportPanel::showFacts() {
             lines << tr("Note: %1.").arg(QString::fromStdString(warning));
     }
     if (m_document->masks()->mask().keepsAll())
-        lines << tr("The mask cuts nothing.");
+        lines << tr("The mask cuts nothing: the export is the whole model.");
     m_facts->setText(lines.join('\n'));
 }
 

@@ -40,6 +40,17 @@ bool isMove(QEvent::Type type) {
     }
 }
 
+/// The widget, or the part of its view or panel that is shown in its place: a table without rows is hidden, and its
+/// panel says what to do. Null if the view or panel is hidden.
+QWidget* shownInstead(QWidget* widget) {
+    while (widget && !widget->isVisible()) {
+        widget = widget->parentWidget();
+        if (qobject_cast<QMainWindow*>(widget) || (widget && qobject_cast<QTabWidget*>(widget->parentWidget())))
+            return nullptr;
+    }
+    return widget;
+}
+
 } // namespace
 
 TourGuide::TourGuide(QMainWindow* window, Document* document, const Selection* selection,
@@ -163,12 +174,10 @@ TourGuide::Place TourGuide::place() const {
         return {m_window->menuBar(), m_window->menuBar()->actionGeometry(menu->menuAction())};
     if (const auto* tabs = qobject_cast<QTabWidget*>(widget))
         widget = tabs->tabBar();
-    // A table without rows is hidden, and its panel says what to do.
-    const auto* dock = *row.dock ? m_window->findChild<QDockWidget*>(row.dock) : nullptr;
-    if (widget && dock && dock->isVisible() && !widget->isVisible())
-        widget = dock->widget();
     if (!widget)
         return {};
+    if (QWidget* instead = shownInstead(widget); instead && instead != widget)
+        return {instead, instead->rect()};
     return {widget, *row.part ? widget->property(row.part).toRect() : widget->rect()};
 }
 

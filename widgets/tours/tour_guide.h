@@ -36,8 +36,8 @@ public:
     /// The running tour; null if there is none.
     const Tour* tour() const { return m_tour; }
     std::size_t step() const { return m_step; }
-    /// The widget that the current step points at: that of the row, or its panel while the widget is hidden there. Null
-    /// if it is not in the window.
+    /// The widget that the current step points at: that of the row, or what its view or panel shows in its place. Null if
+    /// it is not in the window.
     QWidget* target() const { return m_target; }
     TourBalloon* balloon() const { return m_balloon; }
     TourOutline* outline() const { return m_outline; }
