@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
     build-essential cmake ninja-build pkg-config ccache
-    qt6-base-dev qt6-svg-dev libqcustomplot-dev libgl-dev
+    qt6-base-dev qt6-svg-dev libqcustomplot-dev libgl-dev qt6-tools-dev qt6-l10n-tools qt6-translations-l10n
     libtorch-dev libopenblas0-openmp
     libicu-dev libpcre2-dev libdnnl-dev
     libhdf5-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev

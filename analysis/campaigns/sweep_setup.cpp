@@ -17,13 +17,15 @@ std::vector<std::string> linesOf(const std::string& text) {
     return text.empty() ? std::vector<std::string>() : split(text, lineEnd);
 }
 
-/// Replaces a value by the number in a text, if the text is one.
+/// Replaces a value by the number in a text, if the text is a positive one. Returns whether it is.
 template <typename Number>
-void read(const std::string& text, Number& value) {
+bool read(const std::string& text, Number& value) {
     Number number = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failure == std::errc() && end == text.data() + text.size() && number > 0)
+    const bool isValid = failure == std::errc() && end == text.data() + text.size() && number > 0;
+    if (isValid)
         value = number;
+    return isValid;
 }
 
 } // namespace
@@ -31,6 +33,8 @@ void read(const std::string& text, Number& value) {
 SweepRequest requestOf(const SweepSetup& setup, const std::string& protect) {
     if (setup.strategies.empty())
         throw UsageError("No strategy is chosen");
+    if (setup.recovery.isWanted())
+        settingsOf(setup.recovery);
     SweepRequest request;
     request.series = seriesOf(join(setup.strategies, ","), setup.budgets, setup.repetitions);
     request.protect = protect;
@@ -46,7 +50,10 @@ std::map<std::string, std::string> viewOf(const SweepSetup& setup) {
             {"sweep.score", setup.score},
             {"sweep.scoretokens", std::to_string(setup.scoreTokens)},
             {"sweep.tasks", join(setup.tasks, "\n")},
-            {"sweep.stability", std::to_string(setup.stabilityParts)}};
+            {"sweep.stability", std::to_string(setup.stabilityParts)},
+            {"sweep.recover", setup.recovery.recipe},
+            {"sweep.recoverdata", setup.recovery.data},
+            {"sweep.recoversteps", setup.recovery.steps ? std::to_string(*setup.recovery.steps) : std::string()}};
 }
 
 SweepSetup setupOf(const std::map<std::string, std::string>& view) {
@@ -65,6 +72,10 @@ SweepSetup setupOf(const std::map<std::string, std::string>& view) {
     read(entry("sweep.scoretokens"), setup.scoreTokens);
     setup.tasks = linesOf(entry("sweep.tasks"));
     read(entry("sweep.stability"), setup.stabilityParts);
+    setup.recovery.recipe = entry("sweep.recover");
+    setup.recovery.data = entry("sweep.recoverdata");
+    if (std::int64_t steps = 0; read(entry("sweep.recoversteps"), steps))
+        setup.recovery.steps = steps;
     return setup;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/campaigns/campaign.h"
+#include "analysis/campaigns/recovery_choice.h"
 
 #include <cstdint>
 #include <map>
@@ -12,15 +13,16 @@ namespace secateur {
 /// The window's choice of a sweep, in the form in which the user makes it. Sessions keep it, so that a sweep can go on
 /// after a restart.
 struct SweepSetup {
-    std::vector<std::string> strategies{}; ///< "id[:key=value]..."
+    std::vector<std::string> strategies{};                   ///< "id[:key=value]..."
     std::string budgets = "params:5%,params:10%,params:20%"; ///< separated by commas
-    int repetitions = 3;                   ///< of strategies that depend on the seed
-    std::string text{};                    ///< calibration text: file or folder; empty = the built-in text
-    std::int64_t tokens = 8192;            ///< maximum of the calibration text
-    std::string score{};                   ///< scored text; empty = the last third of the calibration text
-    std::int64_t scoreTokens = 8192;       ///< maximum of the scored text
-    std::vector<std::string> tasks{};      ///< task files
-    int stabilityParts = 1;                ///< parts of the calibration text to choose masks on (chooseOnParts()); 1 = none
+    int repetitions = 3;                                     ///< of strategies that depend on the seed
+    std::string text{};               ///< calibration text: file or folder; empty = the built-in text
+    std::int64_t tokens = 8192;       ///< maximum of the calibration text
+    std::string score{};              ///< scored text; empty = the last third of the calibration text
+    std::int64_t scoreTokens = 8192;  ///< maximum of the scored text
+    std::vector<std::string> tasks{}; ///< task files
+    int stabilityParts = 1;           ///< parts of the calibration text to choose masks on (chooseOnParts()); 1 = none
+    RecoveryChoice recovery{};        ///< training of a further point beside each pruned one
 
     bool operator==(const SweepSetup&) const = default;
 };

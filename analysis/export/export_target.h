@@ -22,6 +22,8 @@
 
 namespace secateur {
 
+struct Adapter;
+
 /// The mask of an export, and the place where the export is written.
 struct ExportRequest {
     MaskRecord record;
@@ -32,6 +34,9 @@ struct ExportRequest {
     /// Evaluates the reopened export before it takes its name, and returns sentences for the card. Empty = it is only
     /// verified. Not called for formats that are not read back.
     std::function<std::vector<std::string>(const Model& exported, const Progress& progress)> evaluate = {};
+    /// An adapter of the source that is not merged into the weights: ExportResult::adapter gets its form for the
+    /// export, with which the export is verified and evaluated. null = none
+    std::shared_ptr<const Adapter> adapter = {};
 };
 
 struct ExportedFile {
@@ -51,6 +56,8 @@ struct ExportResult {
     double tolerance = 0;              ///< largest difference that was allowed, relative to the largest logit
     std::vector<std::string> leftOut;  ///< names of files in the source's folder that were not copied
     std::vector<std::string> warnings;
+    std::shared_ptr<const Adapter> adapter; ///< in the shapes of the export; null = ExportRequest::adapter is null
+    std::string adapterPath;                ///< folder in which `adapter` was written; empty = not written
     double writeSeconds = 0;
     double verifySeconds = 0;
 };
@@ -89,7 +96,8 @@ struct ExportWriter {
     /// The values that ExportRequest::type may have. @param format id of the source's format
     /// null = stored types are kept
     std::vector<std::string_view> (*types)(std::string_view format) = nullptr;
-    bool isReadBack = true; ///< false = Secateur does not read the format, and the export is not verified
+    bool isReadBack = true;      ///< false = Secateur does not read the format, and the export is not verified
+    bool addsClassifier = false; ///< whether it can write a classifier that only an adapter has, or one of other shape
 };
 
 /// A reason why a model under a mask cannot be exported to a target.

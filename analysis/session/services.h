@@ -6,7 +6,7 @@
 #include "analysis/export/export_target.h"
 #include "analysis/masks/mask_record.h"
 #include "analysis/metrics/measure.h"
-#include "analysis/model/cached_model.h"
+#include "analysis/model/found_model.h"
 #include "analysis/model/model.h"
 #include "analysis/session/session.h"
 #include "analysis/strategies/gradient_change.h"
@@ -51,8 +51,9 @@ struct Services {
     std::function<Session(const std::string& path)> readSession;
     /// Writes a temporary file next to the path and renames it. An existing file is replaced.
     std::function<void(const Session&, const std::string& path)> writeSession;
-    /// Checkpoints in Hugging Face's cache, newest first.
-    std::function<std::vector<CachedModel>(const Progress&)> cachedModels;
+    /// Checkpoints on this computer, newest first: in Hugging Face's cache, in the folder of the demo model, and next
+    /// to files that were opened.
+    std::function<std::vector<FoundModel>(const std::vector<std::string>& opened, const Progress&)> foundModels;
     /// Measures metrics. Results are in the order of the requests. Metrics that run the model use the MeasureChoice.
     std::function<std::vector<MetricResult>(const Model&, std::span<const MetricRequest>, const MeasureChoice&,
                                             const Progress&, const LayerSink&)>
@@ -79,6 +80,12 @@ struct Services {
     std::function<NamedFiles(const std::string& folder, std::span<const std::string_view> names)> findFiles;
     /// Reads the texts and tasks of a sweep.
     std::function<SweepInputs(const Model&, const SweepSetup&, const Progress&)> readSweep;
+    /// The recovery training of a sweep. Reads the training data. @param folder of the trainings
+    std::function<SweepRecovery(const std::shared_ptr<const Model>&, const RecoveryChoice&, const std::string& folder,
+                                const Progress&)>
+        sweepRecovery;
+    /// The folder of the trainings of a session's sweeps. @param session path of the session
+    std::function<std::string(const std::string& session)> adaptersFolder;
     std::function<std::shared_ptr<const Tokenizer>(const Model&)> openTokenizer;
     /// Whether the weights of two plans of one model fit in memory together, so that timed runs can alternate.
     std::function<bool(const Plan&, const Plan&)> stayTogether;
@@ -105,8 +112,10 @@ struct Services {
     std::function<ExportSize(const Model&, const ExportTarget&, const ExportRequest&)> exportSize;
     /// Writes a checkpoint with its mask file and card. Writes all files or none.
     std::function<ExportResult(const Model&, const ExportTarget&, const ExportRequest&, const Progress&)> exportModel;
-    /// Trains a model under a mask. Continues an equal run that was stopped, from its checkpoint in the request's folder.
-    /// @param watch called on the worker thread with the run before its first step, after each step and after each score
+    /// Trains a model under a mask. Continues an equal run that was stopped, from its checkpoint in the request's
+    /// folder.
+    /// @param watch called on the worker thread with the run before its first step, after each step and after each
+    /// score
     /// @returns warnings about the training data
     std::function<std::vector<std::string>(const Model&, const RecoveryRequest&, const TrainingWatch& watch,
                                            const Progress&)>

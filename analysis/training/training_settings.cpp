@@ -121,7 +121,7 @@ void checkSettings(const TrainingSettings& settings) {
             throw UsageError(std::string(sentence));
     };
     const AdapterSettings& adapter = settings.adapter;
-    check(!settings.targets.empty() || settings.trainsNorms || settings.trainsHead || settings.trainsCompensation,
+    check(settings.hasAdapter() || settings.trainsCompensation,
           "There is nothing to train: name projections, norms, the head or the compensation");
     check(adapter.rank >= 1 && adapter.rank <= 4096, "The rank must be between 1 and 4096");
     check(std::isfinite(adapter.alpha) && adapter.alpha > 0, "Alpha must be positive");

@@ -37,6 +37,8 @@ struct TrainingSettings {
     std::int64_t seed = 0;
 
     int sequencesOfStep() const { return batch * accumulation; }
+    /// Whether the result has an adapter, and not only the compensation of a mask.
+    bool hasAdapter() const { return !targets.empty() || trainsNorms || trainsHead; }
     bool operator==(const TrainingSettings&) const = default;
 };
 

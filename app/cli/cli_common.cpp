@@ -174,8 +174,9 @@ void addRunOptions(CLI::App& verb, RunOptions& options) {
     addAdapterOption(verb, options);
 }
 
-void addAdapterOption(CLI::App& verb, RunOptions& options) {
-    verb.add_option("--adapter", options.adapter, "Folder of a LoRA adapter (PEFT) to add to the model's weights")
+CLI::Option* addAdapterOption(CLI::App& verb, RunOptions& options) {
+    return verb
+        .add_option("--adapter", options.adapter, "Folder of a LoRA adapter (PEFT) to add to the model's weights")
         ->option_text("DIR");
 }
 

@@ -61,7 +61,7 @@ struct RunOptions {
 /// Adds --dtype, --memory-budget and --adapter.
 void addRunOptions(CLI::App& verb, RunOptions& options);
 /// Adds --adapter.
-void addAdapterOption(CLI::App& verb, RunOptions& options);
+CLI::Option* addAdapterOption(CLI::App& verb, RunOptions& options);
 /// Adds --mask, for verbs that take at most one mask.
 void addMaskOption(CLI::App& verb, RunOptions& options);
 

@@ -8,8 +8,10 @@
 #include "app/cli/output.h"
 #include "app/cli/table.h"
 #include "app/reference/offered_values.h"
+#include "backends/engine/adapted_model.h"
 #include "backends/export/export_targets.h"
 #include "backends/json/mask_result_json.h"
+#include "backends/training/peft_files.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +27,8 @@ namespace {
 
 struct ExportArguments {
     std::string path;
-    RunOptions run; ///< mask and adapter
+    RunOptions run;         ///< mask and adapter
+    std::string adapterOut; ///< folder of an adapter that is not merged; empty = it is merged
     std::string target;
     std::string layout = "auto";
     std::string legalise; ///< empty = no
@@ -43,6 +46,8 @@ void printExport(const ExportResult& result) {
     print("{}\n", sentence(result.verified));
     for (const std::string& line : result.measured)
         print("{}\n", line);
+    if (!result.adapterPath.empty())
+        print("adapter: {}\n", result.adapterPath);
     if (!result.leftOut.empty())
         print("left out: {}\n", join(result.leftOut, ", "));
     printNotes(result.warnings);
@@ -89,10 +94,35 @@ auto evaluationOf(const std::shared_ptr<const Model>& model, const ExportArgumen
     };
 }
 
-void exportVerb(ExportArguments arguments, const Console& console) {
+/// Checks that an adapter can be written beside the export. @throws UsageError; Error if its files are there already
+void checkAdapterOut(const ExportArguments& arguments, const ExportTarget& target, const Model& source) {
+    const std::string_view format = target.format.empty() ? source.card().format : target.format;
+    if (format != "safetensors" && format != "pytorch")
+        throw UsageError(fmt::format("is for exports that PEFT opens, in the format of Hugging Face; {} is another one",
+                                     target.name),
+                         "--adapter-out");
+    if (adapterExists(arguments.adapterOut) && !arguments.request.mayReplace)
+        throw Error("has an adapter already", arguments.adapterOut,
+                    "Choose another folder, or allow replacing it (--force)");
+}
+
+/// Writes the adapter of an export that did not merge it.
+void writeExportedAdapter(const std::string& folder, ExportResult& result) {
+    Adapter adapter = *result.adapter;
+    adapter.modelName = result.path;
+    writeAdapter(folder, adapter, *openModel(result.path));
+    result.adapterPath = folder;
+    noteWritten(folder);
+}
+
+void checkArguments(const ExportArguments& arguments) {
     if (arguments.run.mask.empty() && arguments.run.adapter.empty())
         throw UsageError("is required, unless there is an --adapter", "--mask");
     checkTargetNames(exportTargets(), arguments.target, arguments.layout);
+}
+
+void exportVerb(ExportArguments arguments, const Console& console) {
+    checkArguments(arguments);
     const Progress progress = console.progress();
     std::vector<std::string> warnings;
     const auto model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings);
@@ -106,7 +136,14 @@ void exportVerb(ExportArguments arguments, const Console& console) {
                                               model->spec(), model->card().format);
     if (!arguments.text.empty())
         arguments.request.evaluate = evaluationOf(model, arguments, warnings, progress.part(0, 0));
-    ExportResult result = exportModel(*model, target, arguments.request, progress);
+    if (!arguments.adapterOut.empty()) {
+        checkAdapterOut(arguments, target, *model);
+        arguments.request.adapter = adapterOf(*model);
+    }
+    const Model& source = arguments.request.adapter ? baseOf(*model) : *model;
+    ExportResult result = exportModel(source, target, arguments.request, progress);
+    if (result.adapter)
+        writeExportedAdapter(arguments.adapterOut, result);
     result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
     addOverwrittenFiles(*model, result.warnings);
     for (const ExportedFile& file : result.files)
@@ -145,7 +182,11 @@ void addExport(CLI::App& program, Console& console) {
         ->required();
     verb->add_option("--mask", arguments->run.mask, "Mask .json with the cuts; needed unless there is an --adapter")
         ->option_text("FILE");
-    addAdapterOption(*verb, arguments->run);
+    CLI::Option* adapter = addAdapterOption(*verb, arguments->run);
+    verb->add_option("--adapter-out", arguments->adapterOut,
+                     "Folder for the adapter in the shapes of the export, which is then not merged into the weights")
+        ->needs(adapter)
+        ->option_text("DIR");
     verb->add_option("--as", arguments->target, targetsHelp())
         ->required()
         ->check(offers(namesOfTargets(&ExportTarget::as)));

@@ -6,7 +6,7 @@
 #include "app/reference/offered_values.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/folders.h"
-#include "backends/engine/adapted_model.h"
+#include "backends/training/new_classifier.h"
 #include "backends/training/peft_files.h"
 #include "backends/training/recovery_folder.h"
 #include "backends/training/teacher_files.h"
@@ -179,8 +179,7 @@ RunMask maskOfRun(const RecoverArguments& arguments, const Model& model, std::ve
 
 /// The results of a run in its folder.
 TrainingOutputs outputsOf(const RecoverArguments& arguments, const TrainingSettings& settings) {
-    const bool hasAdapter = !settings.targets.empty() || settings.trainsNorms || settings.trainsHead;
-    return {hasAdapter ? arguments.out : "",
+    return {settings.hasAdapter() ? arguments.out : "",
             settings.trainsCompensation ? inFolder(arguments.out, adapterMaskName) : ""};
 }
 
@@ -224,12 +223,6 @@ void checkRun(const RunOptions& run) {
         throw UsageError("Training is in float32 only", "--dtype");
 }
 
-/// Whether an encoder has no classifier with the classes of the data.
-bool needsClassifier(const Model& model, const TrainingSet& set) {
-    return model.spec().family == Family::encoder &&
-           !(model.has(-1, WeightName::classifier) && std::cmp_equal(model.spec().classes, set.classes.size()));
-}
-
 void recoverVerb(RecoverArguments& arguments, const Console& console) {
     checkRun(arguments.run);
     const TrainingSettings settings = settingsOf(arguments);
@@ -239,14 +232,10 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     auto model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings);
     const RunMask mask = maskOfRun(arguments, *model, warnings);
     const TrainingSet set = readTrainingSet(*model, arguments.data, progress.part(0, 0));
-    if (settings.trainsHead && needsClassifier(*model, set)) {
-        warnings.emplace_back("the classifier is new: the losses of the dense and the pruned model are those of "
-                              "a classifier of zeros");
-        auto classifier =
-            std::make_shared<const Adapter>(newClassifier(model->spec(), static_cast<int>(set.classes.size())));
-        model = withAdapter(model, std::move(classifier),
-                            {.device = console.device, .memoryBudget = arguments.run.memoryBudget});
-    }
+    if (needsClassifier(*model, set, settings))
+        warnings.emplace_back(newClassifierNote);
+    model = withNewClassifier(std::move(model), set, settings,
+                              {.device = console.device, .memoryBudget = arguments.run.memoryBudget});
     const TrainingSplit data = splitOff(set, {.share = arguments.heldOut});
     warnings.insert(warnings.end(), set.warnings.begin(), set.warnings.end());
     makeFolder(arguments.out);

@@ -18,6 +18,7 @@
 #include "backends/text/sweep_texts.h"
 #include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
+#include "backends/training/sweep_recovery.h"
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
@@ -49,11 +50,11 @@ struct SweepArguments {
     MeasureOptions calibration;
     SweepTextRequest texts; ///< without the calibration text
     TaskOptions tasks;
-    RecoveryOptions recovery;
+    RecoveryChoice recovery;
     bool wantsLatency = false;
     LatencyRules latency;
     SweepFiles files;
-    int stabilityParts = 1; ///< 1 = masks are not chosen on parts of the text
+    int stabilityParts = 1;         ///< 1 = masks are not chosen on parts of the text
     bool limitsCalibration = false; ///< whether --max-tokens was given
 };
 
@@ -130,7 +131,7 @@ SweepInputs inputsFor(const ReadyModel& ready, const SweepArguments& arguments, 
         inputs.latency = arguments.latency;
     if (arguments.recovery.isWanted())
         inputs.recovery =
-            sweepRecovery(ready.model, arguments.recovery, arguments.files.out,
+            sweepRecovery(ready.model, arguments.recovery, adaptersFolder(arguments.files.out),
                           {.device = console.device, .memoryBudget = arguments.run.memoryBudget}, progress);
     inputs.warnings.insert(inputs.warnings.begin(), ready.warnings.begin(), ready.warnings.end());
     return inputs;
@@ -140,8 +141,7 @@ SweepInputs inputsFor(const ReadyModel& ready, const SweepArguments& arguments, 
 void announce(const SweepPlan& plan, const SweepCost& cost, double onParts, const Console& console) {
     const double seconds = cost.seconds() + onParts;
     const std::size_t left = plan.left.size();
-    std::string text = fmt::format("at most {:.{}f} s for {}", seconds, seconds < 10 ? 1 : 0,
-                                   counted(left, "point"));
+    std::string text = fmt::format("at most {:.{}f} s for {}", seconds, seconds < 10 ? 1 : 0, counted(left, "point"));
     if (left < plan.points)
         text += fmt::format(" of {}", grouped(plan.points));
     if (cost.choosingPasses > 0)
@@ -220,11 +220,13 @@ void addPointOptions(CLI::App& verb, SweepArguments& arguments) {
         ->option_text("ID,...")
         ->check(offersIds("strategies", Several::byComma))
         ->allow_extra_args(false);
-    verb.add_option("--budgets", arguments.budgets,
-                    "How much to cut, several by comma: units (8), shares of all units of that kind (12.5%), or shares of "
-                    "what the model has (params:20%, layers:20%, kv:25%, flops:15%, bytes:20%, seconds:15%)")
+    verb.add_option(
+            "--budgets", arguments.budgets,
+            "How much to cut, several by comma: units (8), shares of all units of that kind (12.5%), or shares of "
+            "what the model has (params:20%, layers:20%, kv:25%, flops:15%, bytes:20%, seconds:15%)")
         ->option_text("LIST");
-    verb.add_option("--repeat", arguments.repetitions, "Runs of strategies that depend on the seed, each with the next seed")
+    verb.add_option("--repeat", arguments.repetitions,
+                    "Runs of strategies that depend on the seed, each with the next seed")
         ->check(CLI::Range(1, 10'000))
         ->capture_default_str();
     verb.add_option("--preset", arguments.preset, "Sweep of a paper (see: list presets), instead of --strategy")
@@ -233,9 +235,10 @@ void addPointOptions(CLI::App& verb, SweepArguments& arguments) {
     verb.add_option("--size", arguments.size, "Size of the preset: quick or paper")
         ->check(CLI::IsMember({"quick", "paper"}))
         ->capture_default_str();
-    verb.add_option("--compensate", arguments.compensations,
-                    "Compensation of masks, several by comma: own (as the strategy leaves them), none, bias, scale, both, "
-                    "weights")
+    verb.add_option(
+            "--compensate", arguments.compensations,
+            "Compensation of masks, several by comma: own (as the strategy leaves them), none, bias, scale, both, "
+            "weights")
         ->option_text("LIST")
         ->check(offers({"own", "none", "bias", "scale", "both", "weights"}, Several::byComma))
         ->capture_default_str();
@@ -251,16 +254,18 @@ void addPointOptions(CLI::App& verb, SweepArguments& arguments) {
                     "stability)")
         ->option_text("N")
         ->check(CLI::Range(2, 1000));
-    verb.add_option("--part", arguments.part, "Run every N-th point, beginning with the I-th: 3/16; join with session merge")
+    verb.add_option("--part", arguments.part,
+                    "Run every N-th point, beginning with the I-th: 3/16; join with session merge")
         ->option_text("I/N");
     verb.add_flag("--retry", arguments.request.retriesFailed, "Also run the points that failed in an earlier run");
 }
 
 void addScoreOptions(CLI::App& verb, SweepArguments& arguments) {
     PerplexityRules& scored = arguments.texts.scored;
-    verb.add_option("--score", arguments.texts.score,
-                    "Text, .jsonl or folder of texts to score masks on [the last third of the calibration's text, which "
-                    "is then not calibrated on]")
+    verb.add_option(
+            "--score", arguments.texts.score,
+            "Text, .jsonl or folder of texts to score masks on [the last third of the calibration's text, which "
+            "is then not calibrated on]")
         ->option_text("FILE|DIR");
     verb.add_option("--score-tokens", scored.mostTokens, "Maximum number of tokens of the scored text [all]")
         ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));
@@ -272,11 +277,13 @@ void addScoreOptions(CLI::App& verb, SweepArguments& arguments) {
     verb.add_option("--window", scored.window,
                     "Window length of the scored text in tokens [the model's context; token_ppl: at most 2048]")
         ->check(CLI::Range(2, 1 << 24));
-    CLI::Option* task = verb.add_option("--task", arguments.tasks.paths,
-                                        "Task file to score masks on, with keys :format=ID and :shots=N; may be repeated")
-                            ->option_text("FILE[:key=value]...")
-                            ->allow_extra_args(false);
-    verb.add_option("--format", arguments.tasks.format, "Format of the task files [found by the fields of the first row]")
+    CLI::Option* task =
+        verb.add_option("--task", arguments.tasks.paths,
+                        "Task file to score masks on, with keys :format=ID and :shots=N; may be repeated")
+            ->option_text("FILE[:key=value]...")
+            ->allow_extra_args(false);
+    verb.add_option("--format", arguments.tasks.format,
+                    "Format of the task files [found by the fields of the first row]")
         ->option_text("ID")
         ->check(offersIds("tasks"))
         ->needs(task);

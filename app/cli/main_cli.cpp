@@ -4,6 +4,7 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/output.h"
 #include "app/cli/verbs.h"
+#include "backends/base/crash_report.h"
 #include "backends/base/runtime.h"
 #include "backends/json/result_json.h"
 
@@ -85,6 +86,13 @@ void startLog() {
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
     formatter->add_flag<ShownPayload>('*').set_pattern("[%Y-%m-%d %H:%M:%S.%e] [%n] [%^%l%$] %*");
     spdlog::set_formatter(std::move(formatter));
+    noteLog();
+}
+
+/// Sets the lowest level on standard error. Crash reports also contain what is at least information.
+void setLogLevel(spdlog::level::level_enum level) {
+    spdlog::default_logger()->sinks().front()->set_level(level);
+    spdlog::set_level(std::min(level, spdlog::level::info));
 }
 
 void build(CLI::App& program, cli::Console& console) {
@@ -93,7 +101,7 @@ void build(CLI::App& program, cli::Console& console) {
     program.footer("Each verb has its own --help. Layers and heads count from 0. "
                    "Exit status: 0 success, 1 failure, 2 wrong usage.");
     cli::addVerbs(program, console);
-    program.parse_complete_callback([&console] { spdlog::set_level(spdlog::level::from_str(console.logLevel)); });
+    program.parse_complete_callback([&console] { setLogLevel(spdlog::level::from_str(console.logLevel)); });
 }
 
 /// Checks the verb, and lists the known verbs if it is unknown. CLI11 would only report that a verb is missing.
@@ -140,6 +148,7 @@ int run(int count, char** values, cli::Console& console) {
 int main(int count, char** values) {
     reserveStandardStreams();
     std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a failed write; NOLINT: the macro is a C cast
+    reportCrashes({"secateur-cli", {values + 1, values + count}, {}});
     startLog();
     cli::Console console;
     // Found before parsing, so that usage errors are JSON too, even if parsing stops before this option.

@@ -19,6 +19,7 @@ inline constexpr std::array windowOptions{
     WindowOption{"mask", "FILE", "Also open this mask."},
     WindowOption{"filter", "CONDITIONS", "Show only these heads, for example \"layer 3-12, not cut\"."},
     WindowOption{"reference", "FILE", "Compare with this session or model."},
+    WindowOption{"language", "CODE", "Show the interface in this language: en or de [the system's]."},
 };
 
 } // namespace secateur

@@ -1,5 +1,6 @@
 #include "app/reference/window_options.h"
 #include "app/window/window_services.h"
+#include "backends/base/crash_report.h"
 #include "backends/base/runtime.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
@@ -7,6 +8,7 @@
 #include "widgets/evaluations/extra_items.h"
 #include "widgets/jobs/job_runner.h"
 #include "widgets/jobs/messages.h"
+#include "widgets/language/translations.h"
 #include "widgets/window/first_picture.h"
 #include "widgets/window/guarded_application.h"
 #include "widgets/window/main_window.h"
@@ -49,7 +51,7 @@ protected:
         const QString text = QString::fromUtf8(message.payload.data(), static_cast<qsizetype>(message.payload.size()));
         QMetaObject::invokeMethod(qApp, [panel = m_panel, levelText, text] {
             if (panel)
-                panel->add(levelText, text);
+                panel->append(levelText, text);
         });
     }
     void flush_() override {}
@@ -58,14 +60,38 @@ private:
     QPointer<LogPanel> m_panel; ///< used on the GUI thread only
 };
 
+QtMessageHandler printQtMessage = nullptr;
+
+/// Notes Qt's warnings for crash reports, and prints them as before.
+void noteQtMessage(QtMsgType type, const QMessageLogContext& context, const QString& text) {
+    noteLogLine(type == QtDebugMsg || type == QtInfoMsg ? "info" : "warning", "Qt: " + text.toStdString());
+    printQtMessage(type, context, text);
+}
+
+/// Passes on what a crash report says of the window.
+void noteForReports(const Document& document, const MainWindow& window) {
+    noteLog();
+    printQtMessage = qInstallMessageHandler(noteQtMessage);
+    QObject::connect(window.log(), &LogPanel::added, window.log(), [](const QString& level, const QString& text) {
+        noteLogLine(level.toStdString(), text.toStdString());
+    });
+    QObject::connect(&document, &Document::opened, &document, [&document] {
+        const QString session = document.sessionPath();
+        noteOpened(session.isEmpty() ? document.session().model.path : session.toStdString());
+    });
+}
+
 struct Arguments {
     QString path;
     QString mask;
     QString screenshot;
     QString theme;
     QString tab;
+    QString tour;
+    int tourStep = 1;
     QStringList head; ///< indices of the layer and the head to select
     QString reference;
+    QString language;
     QStringList show;    ///< result ids
     QStringList compare; ///< key of a measurement; then a, b, both or difference
     QSize size;
@@ -75,8 +101,8 @@ struct Arguments {
 
 /// An option of the table, which the man page and completions list too.
 QCommandLineOption listed(std::string_view name) {
-    const auto row =
-        std::find_if(windowOptions.begin(), windowOptions.end(), [&](const auto& option) { return option.name == name; });
+    const auto row = std::find_if(windowOptions.begin(), windowOptions.end(),
+                                  [&](const auto& option) { return option.name == name; });
     return QCommandLineOption(row->name, row->description, row->value);
 }
 
@@ -95,10 +121,14 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption mask = listed("mask");
     const QCommandLineOption filter = listed("filter");
     const QCommandLineOption reference = listed("reference");
+    const QCommandLineOption language = listed("language");
     // Hidden options for reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
-    const QCommandLineOption tab = hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery");
+    const QCommandLineOption tab =
+        hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery");
+    const QCommandLineOption tour = hidden("tour", "look|cut|compare");
+    const QCommandLineOption tourStep = hidden("tour-step", "N");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
     const QCommandLineOption size = hidden("size", "WxH");
     const QCommandLineOption task = hidden("task", "FILE");
@@ -106,8 +136,8 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption speed = hidden("speed", {});
     const QCommandLineOption show = hidden("show", "RESULT,RESULT");
     const QCommandLineOption compare = hidden("compare", "KEY:a|b|both|difference");
-    parser.addOptions(
-        {mask, filter, reference, show, compare, screenshot, theme, tab, select, size, task, prompt, speed});
+    parser.addOptions({mask, filter, reference, language, show, compare, screenshot, theme, tab, tour, tourStep, select,
+                       size, task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
@@ -116,11 +146,14 @@ Arguments parse(const QCoreApplication& application) {
     arguments.mask = parser.value(mask);
     arguments.filter = parser.value(filter);
     arguments.reference = parser.value(reference);
+    arguments.language = parser.value(language);
     arguments.show = parser.value(show).split(',', Qt::SkipEmptyParts);
     arguments.compare = parser.value(compare).split(':');
     arguments.screenshot = parser.value(screenshot);
     arguments.theme = parser.value(theme);
     arguments.tab = parser.value(tab);
+    arguments.tour = parser.value(tour);
+    arguments.tourStep = parser.value(tourStep).toInt();
     arguments.head = parser.value(select).split('.');
     if (parser.isSet(task)) {
         TaskRequest request;
@@ -191,6 +224,12 @@ int run(int count, char** values) {
     QApplication::setDesktopFileName("secateur");
     QApplication::setWindowIcon(QIcon(":/icons/secateur.svg"));
     const Arguments arguments = parse(application);
+    if (!setLanguage(arguments.language) && !arguments.language.isEmpty()) {
+        const QStringList known = QStringList{"en"} + translatedLanguages();
+        std::fprintf(stderr, "secateur: there is no translation into %s; the known languages are %s\n",
+                     qPrintable(arguments.language), qPrintable(known.join(", ")));
+        return 2;
+    }
 
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     JobRunner jobs;
@@ -200,6 +239,7 @@ int run(int count, char** values) {
         arguments.size.isValid() ? arguments.size + frame : QGuiApplication::primaryScreen()->availableSize();
     MainWindow window(&document, &jobs, room);
     spdlog::default_logger()->sinks().push_back(std::make_shared<PanelSink>(window.log()));
+    noteForReports(document, window);
     FirstPicture firstPicture(&document, window.headsView());
     const auto age = [sinceStart] { return 1e-9 * static_cast<double>(sinceStart.nsecsElapsed()); };
     QObject::connect(&application, &GuardedApplication::caught, &window, &MainWindow::fail);
@@ -216,6 +256,8 @@ int run(int count, char** values) {
     spdlog::debug("window shown {:.2f} s after the start", age());
     if (!arguments.path.isEmpty())
         window.open(arguments.path);
+    if (!arguments.tour.isEmpty())
+        window.startTour(arguments.tour, arguments.tourStep);
     if (arguments.head.size() == 2)
         QObject::connect(&document, &Document::opened, &window, [&window, &arguments] {
             window.goTo({arguments.head[0].toInt(), arguments.head[1].toInt()});
@@ -229,6 +271,16 @@ int run(int count, char** values) {
                      [&document, &window, &arguments] { showCompared(document, window, arguments); });
     if (!arguments.filter.isEmpty())
         window.filterHeads(arguments.filter);
+    // What the command line says counts more than how the model was last viewed.
+    QObject::connect(
+        &document, &Document::opened, &window,
+        [&window, &arguments] {
+            if (!arguments.tab.isEmpty())
+                window.showTab(arguments.tab);
+            if (!arguments.filter.isEmpty())
+                window.filterHeads(arguments.filter);
+        },
+        Qt::SingleShotConnection);
     if (!arguments.screenshot.isEmpty())
         takeScreenshot(&window, &jobs, arguments.screenshot);
     return QApplication::exec();
@@ -238,6 +290,7 @@ int run(int count, char** values) {
 
 int main(int count, char** values) {
     reserveStandardStreams();
+    reportCrashes({"secateur", {values + 1, values + count}, {std::string("Qt: ") + qVersion()}});
     try {
         return run(count, values);
     } catch (const std::exception& error) {

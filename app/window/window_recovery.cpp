@@ -5,8 +5,11 @@
 #include "backends/base/folders.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/session/mask_json.h"
+#include "backends/text/text_source.h"
+#include "backends/training/new_classifier.h"
 #include "backends/training/peft_files.h"
 #include "backends/training/recovery_folder.h"
+#include "backends/training/teacher_files.h"
 #include "backends/training/training_checkpoint.h"
 #include "backends/training/training_data.h"
 
@@ -24,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto checkpointEnding = ".safetensors";
+constexpr auto teacherEnding = ".teacher"; ///< of a folder with the values of a teacher
 constexpr std::chrono::hours longestKept(24 * 30);
 
 /// The checkpoint of a run: a file that is named after the first digits of the key.
@@ -36,10 +40,11 @@ std::string checkpointPath(const std::string& folder, const std::string& key) {
 void removeOld(const std::string& folder, const fs::path& own) {
     std::error_code ignored;
     const auto now = fs::file_time_type::clock::now();
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
-        if (entry.path().extension() == checkpointEnding && entry.path() != own &&
-            now - entry.last_write_time(ignored) > longestKept)
-            fs::remove(entry.path(), ignored);
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+        const bool isOfRun = entry.path().extension() == checkpointEnding || entry.path().extension() == teacherEnding;
+        if (isOfRun && entry.path().stem() != own.stem() && now - entry.last_write_time(ignored) > longestKept)
+            fs::remove_all(entry.path(), ignored);
+    }
 }
 
 /// The run of an equal request, or a new one.
@@ -61,14 +66,23 @@ TrainingRun storedRun(const RecoveryRequest& request, const std::string& key) {
     throw Error("was removed, so that there is no adapter", path, "Train again");
 }
 
-} // namespace
-
-std::vector<std::string> recoverModel(const Model& model, const RecoveryRequest& request, const TrainingWatch& watch,
-                                      const Progress& progress) {
+TrainingSet trainingSetOf(const Model& model, const RecoveryRequest& request, const Progress& progress) {
     TrainingDataRequest wanted;
     wanted.path = request.data;
     wanted.length = request.settings.length;
-    const TrainingSet set = readTrainingSet(model, wanted, progress.part(0, 0));
+    return readTrainingSet(model, wanted, progress);
+}
+
+} // namespace
+
+std::vector<std::string> recoverModel(const Model& opened, const RecoveryRequest& request, const TrainingWatch& watch,
+                                      const Progress& progress) {
+    TrainingSet set = trainingSetOf(opened, request, progress.part(0, 0));
+    if (needsClassifier(opened, set, request.settings))
+        set.warnings.emplace_back(newClassifierNote);
+    const std::shared_ptr<const Model> own(std::shared_ptr<void>(), &opened); // the caller keeps it
+    const std::shared_ptr<const Model> trained = withNewClassifier(own, set, request.settings, {});
+    const Model& model = *trained;
     const TrainingSplit data = splitOff(set);
     makeFolder(request.folder);
     TrainingRun run = runOf(request, trainingKey(model, request.mask.mask, set, request.settings));
@@ -77,25 +91,36 @@ std::vector<std::string> recoverModel(const Model& model, const RecoveryRequest&
     watch(run);
     if (run.isDone)
         return set.warnings;
+    TeacherFiles teacher(fs::path(path).replace_extension(teacherEnding).string(), run.key);
     TrainingCallbacks callbacks;
     callbacks.stepped = watch;
     callbacks.scored = watch;
-    callbacks.save = [path](const TrainingRun& now) { writeTrainingRun(path, now); };
-    runTraining(run, model, request.mask.mask, data.training, data.heldOut.examples, callbacks, progress);
+    callbacks.save = [&](const TrainingRun& now) {
+        teacher.save();
+        writeTrainingRun(path, now);
+    };
+    runTraining(run, model, request.mask.mask, data.training, data.heldOut.examples, callbacks, progress, &teacher);
+    teacher.remove();
     return set.warnings;
 }
 
 void writeRecovered(const Model& model, const RecoveryRequest& request, const std::string& key,
                     const std::string& folder) {
     const TrainingRun run = storedRun(request, key);
-    writeAdapter(folder, bestAdapter(run, model), model, request.mask.mask.keepsAll() ? nullptr : &request.mask);
-    writeWhole((fs::path(folder) / "training.csv").string(), trainingCsv(run), FileKind::csv);
+    const bool hasMask = !request.mask.mask.keepsAll() || request.settings.trainsCompensation;
+    writeResult(folder, run, model, hasMask ? &request.mask : nullptr, sourceName(request.data));
+    if (request.settings.trainsHead)
+        writeClassNames(folder, trainingSetOf(model, request, {}).classes);
 }
 
 OpenedAdapter recoveredModel(const std::shared_ptr<const Model>& model, const RecoveryRequest& request,
                              const std::string& key) {
-    const auto adapter = std::make_shared<const Adapter>(bestAdapter(storedRun(request, key), *model));
-    return {withAdapter(model, adapter, {}), {"adapter", adapterDigest(*adapter)}, request.mask, {}};
+    const TrainingRun run = storedRun(request, key);
+    const auto adapter = std::make_shared<const Adapter>(bestAdapter(run, *model));
+    const MaskRecord mask = recoveredMask(run, request.mask, sourceName(request.data), model->spec());
+    if (adapter->empty()) // only a compensation is trained
+        return {model, {}, mask, {}};
+    return {withAdapter(model, adapter, {}), {"adapter", adapterDigest(*adapter)}, mask, {}};
 }
 
 OpenedAdapter openAdapter(const std::shared_ptr<const Model>& model, const std::string& folder) {

@@ -8,7 +8,7 @@
 #include "backends/engine/plan_memory.h"
 #include "backends/export/export_targets.h"
 #include "backends/formats/formats.h"
-#include "backends/formats/hub_cache.h"
+#include "backends/formats/found_models.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/measure_on_text.h"
@@ -17,6 +17,7 @@
 #include "backends/text/sweep_texts.h"
 #include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
+#include "backends/training/sweep_recovery.h"
 
 #include <fmt/core.h>
 
@@ -60,7 +61,9 @@ Services windowServices() {
     services.isSession = isSession;
     services.readSession = [](const std::string& path) { return readSession(path); };
     services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };
-    services.cachedModels = [](const Progress& progress) { return cachedModels(hubCacheFolder(), progress); };
+    services.foundModels = [](const std::vector<std::string>& opened, const Progress& progress) {
+        return foundModels(opened, progress);
+    };
     services.measure = [](const Model& model, std::span<const MetricRequest> requests, const MeasureChoice& choice,
                           const Progress& progress, const LayerSink& layerDone) {
         checkProducts(model);
@@ -92,6 +95,11 @@ Services windowServices() {
         return asked;
     };
     services.readSweep = readSweep;
+    services.sweepRecovery = [](const std::shared_ptr<const Model>& model, const RecoveryChoice& choice,
+                                const std::string& folder, const Progress& progress) {
+        return sweepRecovery(model, choice, folder, {}, progress);
+    };
+    services.adaptersFolder = adaptersFolder;
     services.findFiles = [](const std::string& folder, std::span<const std::string_view> names) {
         FoundFiles found = findRecipeFiles(folder, names);
         return NamedFiles{std::move(found.paths), std::move(found.bytes)};

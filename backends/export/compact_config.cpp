@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "backends/config/architectures.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -70,7 +71,7 @@ void becomeMistral(FileJson& config) {
 }
 
 void setBiases(FileJson& config, const ModelSpec& source, const ModelSpec& spec) {
-    const auto adds = [&](bool LayerSpec::*bias) {
+    const auto adds = [&](bool LayerSpec::* bias) {
         return std::ranges::any_of(spec.layers, bias) && !std::ranges::any_of(source.layers, bias);
     };
     if (adds(&LayerSpec::outputBias))
@@ -105,6 +106,25 @@ std::string compactConfig(const std::string& config, const ModelSpec& source, co
     if (layout.id == "native" || layout.id == "padded") // others state the biases of each layer
         setBiases(own, source, layout.spec);
     setType(json, type);
+    return json.dump(2) + "\n";
+}
+
+std::string configWithClasses(const std::string& config, const Classes& classes) {
+    FileJson json = parsedConfig(config);
+    FileJson labels = FileJson::object();
+    FileJson indices = FileJson::object();
+    for (int i = 0; i < classes.count; ++i) {
+        const std::string name =
+            classes.names.empty() ? fmt::format("LABEL_{}", i) : classes.names[static_cast<std::size_t>(i)];
+        labels[std::to_string(i)] = name;
+        indices[name] = i;
+    }
+    json["id2label"] = labels;
+    json["label2id"] = indices;
+    json.erase("num_labels");
+    json["problem_type"] = "single_label_classification";
+    if (!classes.modelClass.empty())
+        json["architectures"] = {classes.modelClass};
     return json.dump(2) + "\n";
 }
 

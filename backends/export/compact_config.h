@@ -3,6 +3,7 @@
 #include "analysis/export/compact_layout.h"
 
 #include <string>
+#include <vector>
 
 namespace secateur {
 
@@ -11,6 +12,16 @@ namespace secateur {
 /// @throws Error if it is not a JSON object
 std::string compactConfig(const std::string& config, const ModelSpec& source, const ExportLayout& layout,
                           const std::string& type);
+
+/// The classes of a classifier that an export adds to a checkpoint.
+struct Classes {
+    int count = 0;
+    std::vector<std::string> names = {}; ///< [count]; empty = LABEL_0, LABEL_1...
+    std::string modelClass = {};         ///< class of transformers that opens the export; empty = that of the source
+};
+
+/// A config.json with other classes. @throws Error if it is not a JSON object
+std::string configWithClasses(const std::string& config, const Classes& classes);
 
 /// A config.json that gives biases to all projections of attention, or of the MLP, or of both. @throws Error if it is
 /// not a JSON object

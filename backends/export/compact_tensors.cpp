@@ -107,8 +107,8 @@ private:
             return;
         const TensorPattern* pattern = m_target.pattern(weight);
         const TensorSlot slot = m_slots.slot(layer < 0 ? -1 : exported(layer).source, weight);
-        if (!pattern || (need == Need::optional && !slot.entry))
-            return;
+        if (!pattern || (need == Need::optional && !slot.entry && !isChanged(layer, weight)))
+            return; // only an adapter may have a classifier that the files have not
         if (slot.entry && slot.entry->type->reading == StorageType::Reading::unsupported)
             throw Error(fmt::format("is stored as {}, which cannot be read", slot.entry->type->name),
                         slot.entry->subject(), "Types that can be read are " + readableTypes(*slot.entry->type));
@@ -159,7 +159,7 @@ private:
 
     Piece pieceOf(int layer, WeightName weight, const TensorSlot& slot) const {
         Piece piece = storedPiece(layer, weight, slot);
-        if (piece.slot.entry && isChanged(layer, weight)) {
+        if (isChanged(layer, weight)) {
             piece.changed = reading(sourceOf(layer), weight);
             piece.isMerged = m_changed.isMerged(sourceOf(layer), weight);
         }
@@ -289,7 +289,7 @@ private:
 
     TargetTensor vectorTensor(const Piece& piece) const {
         const std::int64_t size = std::ssize(piece.rows);
-        if (!piece.slot.entry) {
+        if (!piece.slot.entry && !piece.changed) {
             std::vector<float> numbers(piece.rows.size(), piece.filling);
             for (std::size_t i = 0; i < piece.added.size(); ++i)
                 numbers[i] += piece.added[i];

@@ -12,6 +12,7 @@
 #include "backends/export/hf_tokenizer_files.h"
 #include "backends/export/layered_config.h"
 #include "backends/export/safetensors_files.h"
+#include "backends/formats/hf_config.h"
 
 #include <fmt/format.h>
 
@@ -42,10 +43,15 @@ ExportLayout prunedHeadsLayout(const ModelSpec& source, const PruningMask& mask,
 
 namespace {
 
-/// The small files that state a layout.
-std::map<std::string, std::string> statedLayout(const std::string& config, const Model& source,
-                                                const ExportLayout& layout, const PruningMask& mask,
-                                                const std::string& type) {
+/// The small files that state a layout. @param config that of the source
+std::map<std::string, std::string> statedLayout(std::string config, const Model& source, const ExportLayout& layout,
+                                                const PruningMask& mask, const std::string& type) {
+    if (bringsClassifier(source))
+        config = configWithClasses(config, {.count = source.spec().classes,
+                                            .names = classNames(source.card()),
+                                            .modelClass = source.spec().architecture == "albert"
+                                                              ? "AlbertForSequenceClassification"
+                                                              : "BertForSequenceClassification"});
     if (layout.id == "per_layer")
         return {{"config.json", perLayerConfig(config, source.spec(), layout, type)},
                 {modelCodeName, std::string(modelCode())}};
@@ -60,17 +66,37 @@ std::map<std::string, std::string> statedLayout(const std::string& config, const
 
 namespace {
 
+const ArchitectureInfo& infoOf(const ModelSpec& spec) {
+    const auto rows = allArchitectures();
+    return *std::ranges::find(rows, spec.architecture, &ArchitectureInfo::id);
+}
+
+/// The pattern of a weight of a checkpoint that becomes a classifier. That of the files may be of another class.
+const TensorPattern* classifierPattern(const CompactSource& files, const ArchitectureInfo& info, WeightName weight) {
+    if (weight != WeightName::classifier && weight != WeightName::classifierBias)
+        return files.ownPattern(weight);
+    for (const auto& patterns : info.hfTensors)
+        for (const TensorPattern& pattern : patterns)
+            if (pattern.weight == weight && pattern.pattern.find(".out_proj.") == std::string_view::npos)
+                return &pattern;
+    return nullptr;
+}
+
 /// How the tensors are named and stored: as in the source, or as transformers does for the architecture.
-TensorConventions hfConventions(const CompactSource& files, bool isGguf, const ExportLayout& layout) {
-    if (!isGguf)
+TensorConventions hfConventions(const CompactSource& files, const Model& source, const ExportLayout& layout) {
+    const ArchitectureInfo& info = infoOf(files.description().spec);
+    if (bringsClassifier(source))
+        return {.pattern = [&files, &info](WeightName weight) { return classifierPattern(files, info, weight); },
+                .prefix = info.prefixes.front(), // the encoder is a part of the class for classification
+                .pairsRotaryRows = false,
+                .addsOneToNorms = false,
+                .type = {}};
+    if (source.card().format != "gguf")
         return {.pattern = [&files](WeightName weight) { return files.ownPattern(weight); },
                 .prefix = layout.id == "per_layer" ? "model." : files.prefix(),
                 .pairsRotaryRows = false,
                 .addsOneToNorms = false,
                 .type = {}};
-    const auto rows = allArchitectures();
-    const ArchitectureInfo& info =
-        *std::ranges::find(rows, files.description().spec.architecture, &ArchitectureInfo::id);
     return {.pattern =
                 [&info](WeightName weight) {
                     for (const auto& patterns : info.hfTensors)
@@ -114,7 +140,7 @@ std::unique_ptr<const PreparedExport> prepareHuggingFace(const ExportTarget& tar
     const bool isGguf = card.format == "gguf";
     const ExportLayout layout = target.writer->layoutOf(source.spec(), request.record.mask, card.format);
     WrittenTypes types(safetensorsTypes(), request.type);
-    TensorConventions conventions = hfConventions(files, isGguf, layout);
+    TensorConventions conventions = hfConventions(files, source, layout);
     conventions.type = [&](const auto&... facts) -> const StorageType& { return types.choose(facts...); };
     auto weights = std::make_shared<SafetensorsFiles>(
         compactTensors(files.description(), files.slots(), files.changed(), request.record.mask, layout, conventions));

@@ -12,6 +12,7 @@
 #include "backends/engine/adapted_model.h"
 #include "backends/engine/open_model.h"
 #include "backends/export/companion_files.h"
+#include "backends/export/exported_weights.h"
 #include "backends/export/source_licence.h"
 #include "backends/session/compensation_link.h"
 #include "backends/session/mask_compensation.h"
@@ -84,7 +85,7 @@ public:
         , m_request(request)
         , m_progress(progress)
         , m_card(source.card())
-        , m_adapter(adapterOf(source))
+        , m_adapter(request.adapter ? request.adapter : adapterOf(source))
         , m_layout(layout)
         , m_plan(plan) {
         m_card.fingerprint = source.fingerprint();
@@ -271,7 +272,7 @@ private:
         compare(masked, written, batch, progress.part(compared / 2, compared));
         m_result.verifySeconds = secondsSince(begin);
         if (m_request.evaluate)
-            m_result.measured = m_request.evaluate(*openModel(written, {}, leastMemory()), progress.part(0.5, 1));
+            m_result.measured = m_request.evaluate(*opened(written, leastMemory()), progress.part(0.5, 1));
         progress.report(1, "exported");
     }
 
@@ -284,9 +285,22 @@ private:
         return recordRun(*model, *plan, batch, progress);
     }
 
+    /// What was written, with its adapter if there is one.
+    std::shared_ptr<const Model> opened(const std::string& written, const OpenOptions& options) {
+        auto model = openModel(written, {}, options);
+        if (!m_request.adapter)
+            return model;
+        if (!m_result.adapter) {
+            Adapter adapter = exportedAdapter(*m_request.adapter, m_card.spec, m_request.record.mask, m_layout);
+            adapter.fingerprint = model->fingerprint();
+            m_result.adapter = std::make_shared<const Adapter>(std::move(adapter));
+        }
+        return withAdapter(std::move(model), m_result.adapter, options);
+    }
+
     /// Compares what was written with the masked model.
     void compare(const RecordedRun& masked, const std::string& written, const Batch& batch, const Progress& progress) {
-        const auto model = openModel(written, {}, verifying());
+        const auto model = opened(written, verifying());
         if (!isSameStructure(model->spec(), m_layout.spec))
             throw Error(fmt::format("reads back as another model ({}, expected {}); nothing was written",
                                     model->spec().structure(), m_layout.spec.structure()),
@@ -347,6 +361,8 @@ private:
     std::string cardText(const std::string& maskFile, const std::string& sourceCard) const {
         std::vector<std::string> measured = m_request.measured;
         measured.insert(measured.end(), m_result.measured.begin(), m_result.measured.end());
+        if (m_result.adapter)
+            measured.emplace_back("Verified and evaluated with an adapter that is not part of the weights");
         const std::string licence = licenceOf(m_card);
         const std::string format = m_target.format.empty() ? m_card.format : std::string(m_target.format);
         const std::string name = fs::path(m_request.path).filename().string();

@@ -74,7 +74,10 @@ constexpr std::array targets{
                  .format = "safetensors",
                  .loaders = {Loader::transformers, Loader::vllm},
                  .reasons = nativeReasons,
-                 .writer = ExportWriter{prepareHuggingFace, hfNativeLayout, hfTypeNames}},
+                 .writer = ExportWriter{.prepare = prepareHuggingFace,
+                                        .layoutOf = hfNativeLayout,
+                                        .types = hfTypeNames,
+                                        .addsClassifier = true}},
     ExportTarget{.id = "per_layer",
                  .as = "structural",
                  .layout = "per_layer",
@@ -94,7 +97,10 @@ constexpr std::array targets{
                  .format = "safetensors",
                  .loaders = {Loader::transformers4},
                  .reasons = prunedHeadsReasons,
-                 .writer = ExportWriter{prepareHuggingFace, prunedHeadsLayout, hfTypeNames}},
+                 .writer = ExportWriter{.prepare = prepareHuggingFace,
+                                        .layoutOf = prunedHeadsLayout,
+                                        .types = hfTypeNames,
+                                        .addsClassifier = true}},
     ExportTarget{.id = "decilm",
                  .as = "structural",
                  .layout = "decilm",
@@ -114,17 +120,22 @@ constexpr std::array targets{
                  .format = "",
                  .loaders = {Loader::ofSource},
                  .reasons = paddedReasons,
-                 .writer = ExportWriter{preparePadded, ownPaddedLayout, paddedTypeNames}},
-    ExportTarget{.id = "onnx",
-                 .as = "onnx",
-                 .layout = "native",
-                 .name = "ONNX",
-                 .summary = "a smaller encoder as a folder with model.onnx; not read back by Secateur",
-                 .opensIn = "ONNX Runtime and other programs that read ONNX of opset 17",
-                 .format = "onnx",
-                 .loaders = {Loader::onnxRuntime},
-                 .reasons = onnxReasons,
-                 .writer = ExportWriter{.prepare = prepareOnnx, .layoutOf = onnxLayout, .isReadBack = false}},
+                 .writer = ExportWriter{.prepare = preparePadded,
+                                        .layoutOf = ownPaddedLayout,
+                                        .types = paddedTypeNames,
+                                        .addsClassifier = true}},
+    ExportTarget{
+        .id = "onnx",
+        .as = "onnx",
+        .layout = "native",
+        .name = "ONNX",
+        .summary = "a smaller encoder as a folder with model.onnx; not read back by Secateur",
+        .opensIn = "ONNX Runtime and other programs that read ONNX of opset 17",
+        .format = "onnx",
+        .loaders = {Loader::onnxRuntime},
+        .reasons = onnxReasons,
+        .writer =
+            ExportWriter{.prepare = prepareOnnx, .layoutOf = onnxLayout, .isReadBack = false, .addsClassifier = true}},
 };
 
 } // namespace
@@ -153,14 +164,19 @@ void checkType(const ExportTarget& target, const std::string& type, std::string_
         refuseUnknown("type", type, known);
 }
 
-/// Checks that the source's files have a place for the classifier. @throws Error for one that only an adapter has
+/// Checks that a target can write a classifier that only the adapter has. @throws Error
 void checkClassifier(const Model& source, const ExportTarget& target) {
-    const Model& base = baseOf(source);
-    const bool isNew = source.has(-1, WeightName::classifier) && !base.has(-1, WeightName::classifier);
-    if (target.writer->isReadBack && (isNew || source.spec().classes != base.spec().classes))
-        throw Error(fmt::format("brings a classifier of {} classes that the checkpoint has no place for",
-                                source.spec().classes),
-                    source.card().adapter, "Export it as onnx, or use --adapter");
+    if (!bringsClassifier(source))
+        return;
+    const std::string brings = fmt::format("brings a classifier of {} classes", source.spec().classes);
+    if (!target.writer->addsClassifier || (source.card().format == "gguf" && target.writer->isReadBack))
+        throw Error(fmt::format("{} that the files of a {} export have no place for", brings, target.name),
+                    source.card().adapter, "Export it as structural, padded or onnx, or use --adapter");
+    const std::string& architecture = source.spec().architecture;
+    if (target.writer->isReadBack && architecture != "bert" && architecture != "albert")
+        throw Error(
+            fmt::format("{}, but the class of transformers for {} has another layer before it", brings, architecture),
+            source.card().adapter, "Export it as onnx, or use --adapter");
 }
 
 /// Prepares an export and passes it to a function.

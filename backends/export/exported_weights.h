@@ -18,7 +18,8 @@ class Tensor;
 namespace secateur {
 
 /// The weights of a model under a mask that are not those of its files: the projections that a compensation replaces,
-/// and the weights that an adapter changes. If one part of a fused tensor is changed, all of them count as changed.
+/// and the weights that an adapter changes, or a classifier that only the adapter has. If one part of a fused tensor is
+/// changed, all of them count as changed.
 class ChangedWeights {
 public:
     /// @param model, slots, source must outlive it
@@ -46,6 +47,9 @@ private:
     std::map<WeightPlace, bool> m_places;
 };
 
+/// Whether the adapter of a model has a classifier that the files have not, or one with another number of classes.
+bool bringsClassifier(const Model& model);
+
 /// Reads a weight [out, in]. An export calls it when it writes.
 using WeightReading = std::function<at::Tensor()>;
 
@@ -71,5 +75,14 @@ private:
     std::vector<std::int64_t> m_columns;   ///< columns of the output projection
     std::vector<float> m_factors;          ///< [m_columns]
 };
+
+/// The adapter of an exported checkpoint: an adapter of the source, in the shapes and layers of the export. Updates of
+/// projections that the export does not have are left out. Rows and columns of cut units are left out; those of units
+/// that the export adds (zeroUnit) are 0. The factors of the mask's compensation go into A.
+/// The export under its adapter gives the output of the source under the mask and the adapter.
+/// @param layout of the export. One without layers has the shapes of the source: numbers of cut units are then 0.
+/// @throws Error if a layer's attention becomes a single matrix and has an update (AttentionKind::linear)
+Adapter exportedAdapter(const Adapter& adapter, const ModelSpec& source, const PruningMask& mask,
+                        const ExportLayout& layout);
 
 } // namespace secateur

@@ -1,8 +1,12 @@
 #include "backends/export/onnx_export.h"
 
+#include "backends/export/compact_config.h"
+#include "backends/export/companion_files.h"
 #include "backends/export/export_files.h"
+#include "backends/export/exported_weights.h"
 #include "backends/export/onnx_graph.h"
 #include "backends/export/onnx_model.h"
+#include "backends/formats/hf_config.h"
 
 namespace secateur {
 
@@ -49,6 +53,10 @@ std::unique_ptr<const PreparedExport> prepareOnnx(const ExportTarget& target, co
                     .contents =
                         "Cut heads, neurons and sublayers are left out of model.onnx, whose weights are float32. "
                         "The configuration is the source's"};
+    if (hasCompanions && bringsClassifier(source))
+        plan.written["config.json"] =
+            configWithClasses(companionContent(modelFolder(source.card().path), "config.json"),
+                              {.count = source.spec().classes, .names = classNames(source.card())});
     if (!hasCompanions)
         plan.warnings.emplace_back("the source is a GGUF, so the export has no config.json and no tokenizer");
     const ExportLayout layout = onnxLayout(source.spec(), request.record.mask, source.card().format);

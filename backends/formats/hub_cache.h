@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/base/progress.h"
-#include "analysis/model/cached_model.h"
+#include "analysis/model/found_model.h"
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ std::string hubCacheFolder();
 /// All checkpoints in a hub cache, newest first. Lists one snapshot per repository: that of refs/main if it has a
 /// checkpoint, otherwise the newest that has one. Symbolic links are followed. Unreadable files are left out. @throws
 /// Cancelled
-std::vector<CachedModel> cachedModels(const std::string& folder, const Progress& progress = {});
+std::vector<FoundModel> cachedModels(const std::string& folder, const Progress& progress = {});
 
 /// The snapshot of a repository's folder in a hub cache ("models--ORG--NAME"). If the snapshot contains one GGUF model
 /// and no other checkpoint, its GGUF file. Any other path is returned unchanged.

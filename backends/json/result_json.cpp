@@ -358,7 +358,7 @@ std::string exportJson(const ExportResult& result) {
                                {"logit_scale", finiteOrNull(result.verified.scale)},
                                {"tolerance", result.tolerance},
                                {"probe_tokens", result.verified.tokens}};
-    const OrderedJson document{{"target", result.target},
+    OrderedJson document{{"target", result.target},
                                {"layout", result.layout},
                                {"path", result.path},
                                {"files", std::move(files)},
@@ -369,6 +369,8 @@ std::string exportJson(const ExportResult& result) {
                                {"write_seconds", result.writeSeconds},
                                {"verify_seconds", result.verifySeconds},
                                {"warnings", result.warnings}};
+    if (!result.adapterPath.empty())
+        document["adapter"] = result.adapterPath;
     return jsonText(document);
 }
 

@@ -73,6 +73,11 @@ void writeAdapter(const std::string& folder, const Adapter& adapter, const Model
     files.commit();
 }
 
+bool adapterExists(const std::string& folder) {
+    std::error_code ignored;
+    return fs::exists(pathIn(folder, configName), ignored);
+}
+
 void removeAdapter(const std::string& folder) {
     std::error_code ignored;
     for (const auto& [name, kind] :

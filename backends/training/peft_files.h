@@ -21,6 +21,9 @@ inline constexpr const char* adapterMaskName = "mask.json";
 void writeAdapter(const std::string& folder, const Adapter& adapter, const Model& model,
                   const MaskRecord* mask = nullptr);
 
+/// Whether a folder has the configuration of an adapter.
+bool adapterExists(const std::string& folder);
+
 /// Removes the weights and the configuration of an adapter from a folder, if they are there. Leaves files of other
 /// kinds.
 void removeAdapter(const std::string& folder);

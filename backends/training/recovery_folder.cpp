@@ -51,6 +51,15 @@ void writeState(const std::string& folder, const Adapter& adapter, const Model& 
     writeMask(inFolder(folder, adapterMaskName), *mask);
 }
 
+/// Writes a state of a run: the adapter with its mask, or the compensated mask.
+void writeStateOf(const std::string& folder, const TrainingState& state, const TrainingRun& run, const Model& model,
+                  const MaskRecord* mask, const std::string& source) {
+    if (!run.settings.trainsCompensation)
+        return writeState(folder, adapterOfState(state, run, model), model, mask);
+    const MaskRecord compensated = compensatedBy(*mask, state, source, model.spec());
+    writeState(folder, adapterOfState(state, run, model), model, &compensated);
+}
+
 } // namespace
 
 TrainingRun runInFolder(const std::string& folder, TrainingRun wanted, bool replaces, const std::string& hint) {
@@ -69,16 +78,21 @@ void writeRunFolder(const std::string& folder, const TrainingRun& run, const Mod
                     const std::string& source) {
     makeFolder(folder);
     writeWhole(inFolder(folder, "training.csv"), trainingCsv(run), FileKind::csv);
-    const auto write = [&](const std::string& to, const TrainingState& state) {
-        if (!run.settings.trainsCompensation)
-            return writeState(to, adapterOfState(state, run, model), model, mask);
-        const MaskRecord compensated = compensatedBy(*mask, state, source, model.spec());
-        writeState(to, adapterOfState(state, run, model), model, &compensated);
-    };
-    write(folder, run.result());
-    write(inFolder(folder, "last"), run.state);
+    writeStateOf(folder, run.result(), run, model, mask, source);
+    writeStateOf(inFolder(folder, "last"), run.state, run, model, mask, source);
     // Last: a run that is stopped before continues from the older checkpoint, and writes all files again.
     writeTrainingRun(inFolder(folder, checkpointName), run);
+}
+
+void writeResult(const std::string& folder, const TrainingRun& run, const Model& model, const MaskRecord* mask,
+                 const std::string& source) {
+    writeStateOf(folder, run.result(), run, model, mask, source);
+    writeWhole(inFolder(folder, "training.csv"), trainingCsv(run), FileKind::csv);
+}
+
+MaskRecord recoveredMask(const TrainingRun& run, const MaskRecord& mask, const std::string& source,
+                         const ModelSpec& spec) {
+    return run.settings.trainsCompensation ? compensatedBy(mask, run.result(), source, spec) : mask;
 }
 
 void writeClassNames(const std::string& folder, std::span<const std::string> names) {
@@ -89,6 +103,8 @@ void writeClassNames(const std::string& folder, std::span<const std::string> nam
     const std::string text = document.dump(2) + "\n";
     for (const std::string& place : {folder, inFolder(folder, "last")}) {
         const std::string path = inFolder(place, adapterClassesName);
+        if (!std::filesystem::is_directory(place))
+            continue;
         if (!names.empty())
             writeWhole(path, text, FileKind::adapterConfig);
         else if (std::filesystem::exists(path))

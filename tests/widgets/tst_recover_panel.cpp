@@ -19,7 +19,9 @@
 #include "widgets/training/training_fields.h"
 #include "widgets/window/main_window.h"
 
+#include <QCheckBox>
 #include <QComboBox>
+#include <QDir>
 #include <QDockWidget>
 #include <QDoubleSpinBox>
 #include <QFile>
@@ -213,7 +215,10 @@ struct RealRun {
         return nullptr;
     }
     /// Fills in the fields as a session does, and starts.
-    void start(int steps) {
+    /// @param trained as `recover --train` @param teacher weight of the teacher
+    void start(int steps, const char* trained = "lora", const char* teacher = "0") {
+        document.setView("recover.trained", trained);
+        document.setView("recover.teacher", teacher);
         document.setView("recover.recipe", "quick");
         document.setView("recover.data", text().toStdString());
         document.setView("recover.unit", "1");
@@ -489,6 +494,72 @@ private slots:
             QCOMPARE(records[i].lossNats, before[i].lossNats);
             QCOMPARE(records[i].seconds, before[i].seconds); // stored, not trained again
         }
+    }
+
+    /// A trained compensation becomes that of a mask in the list, whose evaluation is that of the run.
+    void aTrainedCompensationIsListed() {
+        if (realData().isEmpty())
+            QSKIP("SECATEUR_TEST_DATA is not set");
+        QTemporaryDir state;
+        QTemporaryDir out;
+        qputenv("XDG_STATE_HOME", state.path().toUtf8());
+        RealRun run;
+        run.start(30, "compensation", "0.5");
+        QVERIFY2(run.panel.fields()->settings().teacherWeight == 0.5, "no teacher");
+        QTRY_VERIFY_WITH_TIMEOUT(run.recovery.curve().records.size() >= 10, 120'000);
+        run.recovery.pause();
+        QTRY_VERIFY(run.recovery.state() == State::paused);
+        const QDir kept(state.filePath("secateur/recover"));
+        QCOMPARE(kept.entryList({"*.teacher"}, QDir::Dirs).size(), 1);
+        run.recovery.resume();
+        run.settle();
+        QVERIFY2(run.recovery.state() == State::done, qPrintable(run.recovery.failure()));
+        QVERIFY(kept.entryList({"*.teacher"}, QDir::Dirs).isEmpty());
+        const NamedMask& mask = run.document.masks()->state().edited();
+        QVERIFY2(mask.name.ends_with(", trained"), mask.name.c_str());
+        QVERIFY(mask.record->mask.isCompensated());
+        QVERIFY(mask.record->provenance && mask.record->provenance->notes.back().find("trained in") != std::string::npos);
+        const TrainingCurve& curve = run.recovery.curve();
+        qInfo("dense %.3f, pruned %.3f, recovered %.3f", *curve.denseNats, curve.scores.front().lossNats,
+              curve.best()->lossNats);
+        QVERIFY(curve.best()->lossNats < curve.scores.front().lossNats);
+        const Evaluation* trained = run.evaluation(false);
+        QVERIFY(trained);
+        QVERIFY(!run.evaluation(true));
+        QVERIFY(!run.recovery.hasAdapter());
+        run.picture("compensation");
+        run.recovery.save(out.filePath("mask"));
+        run.settle();
+        QVERIFY(QFile::exists(out.filePath("mask/mask.json")));
+        QVERIFY(!QFile::exists(out.filePath("mask/adapter_config.json")));
+    }
+
+    void otherWeightsCanBeTrained() {
+        Bench bench;
+        const auto box = [&](const char* text) {
+            for (QCheckBox* found : bench.panel.findChildren<QCheckBox*>())
+                if (found->text() == text)
+                    return found;
+            qFatal("no %s", text);
+        };
+        QVERIFY(box("LoRA")->isChecked());
+        QVERIFY(!box("Classifier")->isEnabled()); // a decoder
+        box("LoRA")->setChecked(false);
+        QVERIFY2(bench.state().contains("weights to train") || !bench.button("Train the pruned model")->isEnabled(),
+                 qPrintable(bench.state()));
+        box("Norms")->setChecked(true);
+        box("Compensation")->setChecked(true);
+        box("Dense model")->setChecked(true);
+        bench.field<QDoubleSpinBox>("Weight of the teacher")->setValue(0.25);
+        const TrainingSettings settings = bench.panel.fields()->settings();
+        QVERIFY(settings.targets.empty() && settings.trainsNorms && settings.trainsCompensation && !settings.trainsHead);
+        QCOMPARE(settings.teacherWeight, 0.25);
+        QVERIFY2(bench.state().contains("Norms, compensation with the dense model as teacher"), qPrintable(bench.state()));
+        bench.press("Train the pruned model");
+        bench.settle();
+        TrainingFields other;
+        other.restore(bench.document);
+        QVERIFY(other.settings() == settings);
     }
 
     void theSessionKeepsTheFields() {

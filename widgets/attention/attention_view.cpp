@@ -291,6 +291,10 @@ void AttentionView::showAllHeads(bool all) {
     follow();
 }
 
+bool AttentionView::showsAllHeads() const {
+    return m_all->isChecked();
+}
+
 void AttentionView::showMap() {
     const bool isCurrent = m_run->head() == head();
     const auto map = isCurrent ? m_run->map() : nullptr;

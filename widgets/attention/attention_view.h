@@ -55,6 +55,7 @@ public slots:
     /// Selects a head and shows its map.
     void showHead(secateur::HeadId head);
     void showAllHeads(bool all);
+    bool showsAllHeads() const;
 
 signals:
     /// Emitted when the user copies the command while the model runs under a mask, which has to be written to a file

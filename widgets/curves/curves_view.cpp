@@ -9,6 +9,7 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/point_widget.h"
+#include "widgets/results/empty_page.h"
 
 #include <QComboBox>
 #include <QContextMenuEvent>
@@ -35,10 +36,10 @@ struct FigureChoice {
     const char* title;
 };
 
-constexpr FigureChoice figureChoices[] = {{curvesId, QT_TRANSLATE_NOOP("CurvesView", "Curves")},
-                                          {"removal_map", QT_TRANSLATE_NOOP("CurvesView", "Removal map")},
-                                          {"agreement", QT_TRANSLATE_NOOP("CurvesView", "Agreement")},
-                                          {"stability", QT_TRANSLATE_NOOP("CurvesView", "Stability")}};
+constexpr FigureChoice figureChoices[] = {{curvesId, QT_TRANSLATE_NOOP("secateur::CurvesView", "Curves")},
+                                          {"removal_map", QT_TRANSLATE_NOOP("secateur::CurvesView", "Removal map")},
+                                          {"agreement", QT_TRANSLATE_NOOP("secateur::CurvesView", "Agreement")},
+                                          {"stability", QT_TRANSLATE_NOOP("secateur::CurvesView", "Stability")}};
 
 QString stringFrom(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
@@ -63,11 +64,12 @@ CurvesView::CurvesView(Document* document, QWidget* parent)
     , m_which(new QComboBox)
     , m_x(new QComboBox)
     , m_y(new QComboBox)
-    , m_reason(new QLabel)
+    , m_empty(new EmptyPage)
     , m_stack(new QStackedWidget)
     , m_plot(new PointWidget)
     , m_actions(new FigureActions(this, [this] { return currentFigure(); }))
     , m_refresh(new QTimer(this)) {
+    setObjectName("curvesView");
     build();
     for (QComboBox* combo : {m_figure, m_which, m_x, m_y})
         connect(combo, &QComboBox::activated, this, [this] {
@@ -107,16 +109,13 @@ void CurvesView::build() {
     row->addWidget(m_y);
     row->addWidget(m_which, 1);
     row->addStretch(1);
-    m_reason->setAlignment(Qt::AlignCenter);
-    m_reason->setWordWrap(true);
-    m_reason->setForegroundRole(QPalette::PlaceholderText);
-    m_reason->setAccessibleName(tr("Why there are no curves"));
+    connect(m_empty, &EmptyPage::wanted, this, &CurvesView::sweepWanted);
     m_plot->setAccessibleName(tr("Curves"));
     m_plot->setWhatsThis(
         tr("Each point is a mask. A click or the arrows preview it; a double click or Enter makes it the "
            "current mask."));
     m_plot->setDescription([this](std::size_t place) { return describe(place); });
-    m_stack->addWidget(m_reason);
+    m_stack->addWidget(m_empty);
     m_stack->addWidget(m_plot);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(6, 6, 6, 6);
@@ -202,9 +201,10 @@ void CurvesView::draw() {
     m_shown = {};
     const Session& session = m_document->session();
     if (!m_document->isOpen()) {
-        m_reason->setText(tr("No model is open."));
+        m_empty->say(tr("No model is open."));
     } else if (!curves()) {
-        m_reason->setText(tr("No curves yet. The panel Sweep runs strategies over budgets and scores every mask."));
+        m_empty->say(tr("No curves yet. The panel Sweep runs strategies over budgets and scores every mask."),
+                     tr("Show the panel Sweep"));
     } else {
         try {
             if (showsCurves)
@@ -214,12 +214,12 @@ void CurvesView::draw() {
             m_shownCurves = chosenSet();
         } catch (const Error& error) {
             m_shown = {};
-            m_reason->setText(QString::fromStdString(error.what()));
+            m_empty->say(QString::fromStdString(error.what()));
         }
     }
     const Figure& figure = m_shown.figure;
     const bool hasFigure = !figure.series.empty() || !figure.cells.empty() || !figure.panels.empty();
-    m_stack->setCurrentWidget(hasFigure ? static_cast<QWidget*>(m_plot) : m_reason);
+    m_stack->setCurrentWidget(hasFigure ? static_cast<QWidget*>(m_plot) : m_empty);
     m_actions->setEnabled(hasFigure);
     if (hasFigure)
         m_plot->setFigure(figure);

@@ -10,13 +10,13 @@
 #include <vector>
 
 class QComboBox;
-class QLabel;
 class QStackedWidget;
 class QTimer;
 
 namespace secateur {
 
 class Document;
+class EmptyPage;
 class FigureActions;
 class PointWidget;
 
@@ -36,6 +36,8 @@ public:
     const CurvePoint* point(std::size_t place) const;
 
 signals:
+    /// The user wants to make curves in the panel Sweep.
+    void sweepWanted();
     /// Emitted when a picture could not be saved.
     void failed(const QString& message);
 
@@ -68,14 +70,14 @@ private:
     QComboBox* m_which;
     QComboBox* m_x;
     QComboBox* m_y;
-    QLabel* m_reason;
+    EmptyPage* m_empty;
     QStackedWidget* m_stack;
     PointWidget* m_plot;
     FigureActions* m_actions;
     QTimer* m_refresh;
     CurveFigure m_shown;
     std::optional<std::size_t> m_shownCurves; ///< index in Session::curves of the drawn ones
-    bool m_isStale = true; ///< whether curves changed while the view was invisible
+    bool m_isStale = true;                    ///< whether curves changed while the view was invisible
 };
 
 } // namespace secateur

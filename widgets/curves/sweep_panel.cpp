@@ -4,9 +4,11 @@
 #include "analysis/strategies/strategy.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/results/still_label.h"
 #include "widgets/results/text_combo.h"
 
+#include <QComboBox>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QFormLayout>
@@ -41,11 +43,11 @@ QString stringOf(std::string_view text) {
 /// Summary, budget and options of a strategy.
 QString tipOf(const StrategyInfo& info) {
     QStringList lines{
-        stringOf(info.summary), SweepPanel::tr("Budget: %1").arg(stringOf(info.budget)),
+        rowText(info.summary), SweepPanel::tr("Budget: %1").arg(rowText(info.budget)),
         SweepPanel::tr("Options: key=value, separated by colons. Several variants: separated by semicolons.")};
     for (const OptionInfo& option : allOptions(info))
         lines
-            << QString("%1=%2: %3").arg(stringOf(option.name), stringOf(option.defaultValue), stringOf(option.meaning));
+            << QString("%1=%2: %3").arg(stringOf(option.name), stringOf(option.defaultValue), rowText(option.meaning));
     return "<p>" + lines.join("</p><p>") + "</p>"; // as rich text, so that long lines are broken
 }
 
@@ -89,10 +91,14 @@ SweepPanel::SweepPanel(Document* document, SweepRunner* runner, QWidget* parent)
     , m_tasks(new QListWidget)
     , m_addTask(new QToolButton)
     , m_removeTask(new QToolButton)
+    , m_recipe(new QComboBox)
+    , m_steps(new QSpinBox)
+    , m_trainingData(new TextCombo)
     , m_state(new StillLabel(2))
     , m_progress(new QProgressBar)
     , m_run(new QPushButton)
     , m_forecast(new QTimer(this)) {
+    setObjectName("sweepPanel");
     build();
     listStrategies();
     setSetup(setupOf(document->session().view));
@@ -146,6 +152,7 @@ void SweepPanel::build() {
     form->addRow(tr("Stability"), m_stability);
     column->addLayout(form);
     buildTexts(*column);
+    buildRecovery(*column);
     m_state->setAccessibleName(tr("Cost and state of the sweep"));
     column->addWidget(m_state);
     auto* row = new QHBoxLayout;
@@ -161,10 +168,41 @@ void SweepPanel::build() {
     connect(m_run, &QPushButton::clicked, this, &SweepPanel::runOrStop);
     connect(m_strategies, &QTreeWidget::itemChanged, this, &SweepPanel::changed);
     connect(m_budgets, &QLineEdit::textChanged, this, &SweepPanel::changed);
-    for (QSpinBox* box : {m_repetitions, m_stability, m_tokens, m_scoreTokens})
+    for (QSpinBox* box : {m_repetitions, m_stability, m_tokens, m_scoreTokens, m_steps})
         connect(box, &QSpinBox::valueChanged, this, &SweepPanel::changed);
-    for (TextCombo* combo : {m_text, m_score})
+    for (TextCombo* combo : {m_text, m_score, m_trainingData})
         connect(combo, &TextCombo::chosen, this, &SweepPanel::changed);
+    connect(m_recipe, &QComboBox::activated, this, &SweepPanel::changed);
+}
+
+/// The recipe, the number of steps, and the data of the trainings.
+void SweepPanel::buildRecovery(QVBoxLayout& column) {
+    constexpr int mostSteps = 10'000'000;
+    m_recipe->addItem(tr("no training"));
+    m_recipe->setItemData(0, tr("Pruned models are scored as they are"), Qt::ToolTipRole);
+    for (const TrainingRecipe& recipe : trainingRecipes()) {
+        m_recipe->addItem(stringOf(recipe.id));
+        m_recipe->setItemData(m_recipe->count() - 1, stringOf(recipe.summary), Qt::ToolTipRole);
+    }
+    m_recipe->setAccessibleName(tr("Recipe of the recovery training"));
+    m_recipe->setToolTip(tr("Also trains a LoRA adapter under each mask, and scores the recovered model as a further "
+                            "point. Trainings are kept beside the session, and continue after a stop."));
+    m_steps->setRange(0, mostSteps);
+    m_steps->setSpecialValueText(tr("steps of the recipe"));
+    m_steps->setSuffix(tr(" steps"));
+    m_steps->setAccessibleName(tr("Number of steps of each training"));
+    m_steps->findChild<QLineEdit*>()->setAccessibleName(m_steps->accessibleName());
+    m_trainingData->setAccessibleName(tr("Training data"));
+    m_trainingData->setToolTip(
+        tr("Training data: a text, or rows of instructions, chats or labelled texts (.jsonl, .json)"));
+    for (QWidget* field : std::array<QWidget*, 3>{m_recipe, m_steps, m_trainingData})
+        field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    auto* row = new QHBoxLayout;
+    row->addWidget(m_recipe, 1);
+    row->addWidget(m_steps, 1);
+    column.addWidget(new QLabel(tr("Recovery training")));
+    column.addLayout(row);
+    column.addWidget(m_trainingData);
 }
 
 void SweepPanel::buildTexts(QVBoxLayout& column) {
@@ -235,6 +273,12 @@ SweepSetup SweepPanel::setup() const {
     setup.scoreTokens = m_scoreTokens->value();
     for (int row = 0; row < m_tasks->count(); ++row)
         setup.tasks.push_back(m_tasks->item(row)->data(Qt::UserRole).toString().toStdString());
+    if (m_recipe->currentIndex() > 0) {
+        setup.recovery.recipe = m_recipe->currentText().toStdString();
+        setup.recovery.data = m_trainingData->path().toStdString();
+        if (m_steps->value() > 0)
+            setup.recovery.steps = m_steps->value();
+    }
     return setup;
 }
 
@@ -272,7 +316,15 @@ void SweepPanel::setSetup(const SweepSetup& setup) {
         item->setData(Qt::UserRole, path);
         item->setToolTip(path);
     }
+    setRecovery(setup.recovery);
     refresh();
+}
+
+void SweepPanel::setRecovery(const RecoveryChoice& choice) {
+    m_recipe->setCurrentIndex(choice.isWanted() ? std::max(0, m_recipe->findText(QString::fromStdString(choice.recipe)))
+                                                : 0);
+    m_steps->setValue(static_cast<int>(std::min<std::int64_t>(choice.steps.value_or(0), m_steps->maximum())));
+    m_trainingData->setPath(QString::fromStdString(choice.data));
 }
 
 void SweepPanel::addTask() {
@@ -311,8 +363,10 @@ void SweepPanel::refresh() {
          {static_cast<QWidget*>(m_strategies), static_cast<QWidget*>(m_budgets), static_cast<QWidget*>(m_repetitions),
           static_cast<QWidget*>(m_stability), static_cast<QWidget*>(m_text), static_cast<QWidget*>(m_tokens),
           static_cast<QWidget*>(m_score), static_cast<QWidget*>(m_scoreTokens), static_cast<QWidget*>(m_tasks),
-          static_cast<QWidget*>(m_addTask), static_cast<QWidget*>(m_removeTask)})
+          static_cast<QWidget*>(m_addTask), static_cast<QWidget*>(m_removeTask), static_cast<QWidget*>(m_recipe)})
         field->setEnabled(!isRunning);
+    for (QWidget* field : std::array<QWidget*, 2>{m_steps, m_trainingData})
+        field->setEnabled(!isRunning && m_recipe->currentIndex() > 0);
     m_progress->setEnabled(isRunning);
     if (isRunning)
         return;

@@ -5,6 +5,7 @@
 
 #include <QWidget>
 
+class QComboBox;
 class QLabel;
 class QLineEdit;
 class QListWidget;
@@ -35,6 +36,8 @@ public:
 private:
     void build();
     void buildTexts(QVBoxLayout& column);
+    void buildRecovery(QVBoxLayout& column);
+    void setRecovery(const RecoveryChoice& choice);
     void listStrategies();
     void addTask();
     void removeTask();
@@ -57,6 +60,9 @@ private:
     QListWidget* m_tasks;
     QToolButton* m_addTask;
     QToolButton* m_removeTask;
+    QComboBox* m_recipe;
+    QSpinBox* m_steps; ///< 0 = those of the recipe
+    TextCombo* m_trainingData;
     StillLabel* m_state;
     QProgressBar* m_progress;
     QPushButton* m_run;

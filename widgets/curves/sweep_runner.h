@@ -8,7 +8,9 @@
 #include <QString>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace secateur {
@@ -29,7 +31,8 @@ class SweepRunner : public QObject {
     Q_OBJECT
 
 public:
-    SweepRunner(Document* document, JobRunner* jobs, QObject* parent = nullptr);
+    /// @param folder for the trainings of sweeps of a document without a session file
+    SweepRunner(Document* document, JobRunner* jobs, const QString& folder, QObject* parent = nullptr);
 
     /// Computes the forecast of a setup in the background; forecastReady() delivers it.
     void forecast(const SweepSetup& setup);
@@ -50,6 +53,9 @@ signals:
 
 private:
     using News = std::vector<SweepNews>;
+    using Reading = std::function<SweepInputs(const Progress& progress)>;
+
+    Reading readingOf(const SweepSetup& setup) const;
 
     JobRunner::Work forecastWork(const SweepSetup& setup, const SweepRequest& request);
     JobRunner::Work runWork(const SweepSetup& setup, const SweepRequest& request,
@@ -59,6 +65,7 @@ private:
 
     Document* m_document;
     JobRunner* m_jobs;
+    std::string m_folder;
     JobRunner::Id m_running = 0;     ///< 0 = none
     JobRunner::Id m_forecasting = 0; ///< 0 = none
     std::shared_ptr<Mailbox<News>> m_news;

@@ -62,12 +62,15 @@ JobRunner::Id Document::start(const QString& title, JobRunner::Priority priority
 }
 
 void Document::adopt(Opened opened) {
+    emit aboutToReplace();
     ++m_generation;
     m_jobs->cancelBelow(JobRunner::Priority::opening);
     m_measurements->abandon();
     m_session = std::move(opened.session);
     m_model = std::move(opened.model);
     m_prices.emplace(m_session.model);
+    if (m_recallView && opened.sessionPath.isEmpty() && m_session.view.empty())
+        m_session.view = m_recallView(m_session.model);
     adoptMasks();
     m_measurements->restoreChoice();
     setSessionPath(opened.sessionPath);

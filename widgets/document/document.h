@@ -9,11 +9,13 @@
 #include <QObject>
 #include <QString>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace secateur {
@@ -78,6 +80,9 @@ public:
     void setPrediction(std::shared_ptr<const PredictionBasis> basis);
     /// Sets the session with which results are compared; null = none.
     void setReference(std::shared_ptr<const Session> reference);
+    /// Sets what supplies the view of a model that is opened without a session.
+    using ViewRecall = std::function<std::map<std::string, std::string>(const ModelCard& model)>;
+    void recallViewBy(ViewRecall recall) { m_recallView = std::move(recall); }
     void setView(const std::string& name, const std::string& value) { m_session.view[name] = value; }
     /// An entry of the session's view; empty = there is none.
     std::string storedView(const std::string& name) const;
@@ -116,6 +121,8 @@ public:
     JobRunner::Id start(const QString& title, JobRunner::Priority priority, JobRunner::Work work);
 
 signals:
+    /// Emitted while the model or session that will be replaced is still open.
+    void aboutToReplace();
     /// Emitted when another model or session was opened.
     void opened();
     /// Emitted when the open session's checkpoint was found.
@@ -150,6 +157,7 @@ private:
     quint64 m_revision = 0;
     quint64 m_generation = 0;
     std::set<JobRunner::Id> m_ownJobs;
+    ViewRecall m_recallView;
     MaskEditor* m_masks;
     Measurements* m_measurements;
     DocumentFiles* m_files;

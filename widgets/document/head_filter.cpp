@@ -5,6 +5,7 @@
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
+#include "widgets/language/shown_texts.h"
 
 #include <QTimer>
 
@@ -103,7 +104,7 @@ std::set<HeadId> HeadFilter::passing(const std::set<HeadId>& heads) const {
 }
 
 QString HeadFilter::summary() const {
-    return tr("%1 of %2").arg(m_count).arg(QString::fromStdString(counted(m_total, "head")));
+    return tr("%1 of %2").arg(m_count).arg(countText(m_total, "head"));
 }
 
 } // namespace secateur

@@ -3,6 +3,7 @@
 #include "analysis/base/text.h"
 #include "analysis/masks/mask_algebra.h"
 #include "widgets/document/mask_names.h"
+#include "widgets/language/shown_texts.h"
 
 #include <QElapsedTimer>
 #include <QUndoCommand>
@@ -21,10 +22,6 @@ std::shared_ptr<const MaskRecord> recordOf(PruningMask mask) {
     MaskRecord record;
     record.mask = std::move(mask);
     return std::make_shared<const MaskRecord>(std::move(record));
-}
-
-QString countedUnits(std::size_t count, const char* thing) {
-    return QString::fromStdString(counted(count, thing));
 }
 
 bool isNeuronCut(const LayerMask& layer, int neuron) {
@@ -160,7 +157,7 @@ std::set<int> MaskEditor::allowed(const std::set<int>& layers, bool cut) {
         return result;
     std::erase_if(result, [this](int layer) { return isProtected().touches(layer); });
     if (result.size() < layers.size())
-        emit refused(tr("%1 left alone.").arg(countedUnits(layers.size() - result.size(), "protected layer")));
+        emit refused(tr("%1 left alone.").arg(countText(layers.size() - result.size(), "protected layer")));
     return result;
 }
 
@@ -178,10 +175,10 @@ void MaskEditor::setHeadsCut(const std::set<HeadId>& heads, bool cut) {
     PruningMask next = withHeads(mask(), heads, cut);
     const auto changes =
         std::ranges::count_if(heads, [&](HeadId head) { return isHeadCut(mask(), head) != isHeadCut(next, head); });
-    const QString count = countedUnits(static_cast<std::size_t>(changes), "head");
+    const QString count = countText(static_cast<std::size_t>(changes), "head");
     commitMask(cut ? tr("Cut %1").arg(count) : tr("Restore %1").arg(count), std::move(next));
     if (left > 0)
-        emit refused(tr("%1 left alone.").arg(countedUnits(left, "protected head")));
+        emit refused(tr("%1 left alone.").arg(countText(left, "protected head")));
 }
 
 void MaskEditor::setNeuronsCut(int layer, std::span<const int> neurons, bool cut) {
@@ -194,7 +191,7 @@ void MaskEditor::setNeuronsCut(int layer, std::span<const int> neurons, bool cut
     const auto changes = std::ranges::count_if(neurons, [&](int neuron) {
         return isNeuronCut(mask().layer(layer), neuron) != isNeuronCut(next.layer(layer), neuron);
     });
-    const QString count = countedUnits(static_cast<std::size_t>(changes), "neuron");
+    const QString count = countText(static_cast<std::size_t>(changes), "neuron");
     commitMask(cut ? tr("Cut %1 of layer %2").arg(count).arg(layer)
                    : tr("Restore %1 of layer %2").arg(count).arg(layer),
                std::move(next));
@@ -206,7 +203,7 @@ void MaskEditor::setAttention(const std::set<int>& layers, AttentionCut attentio
         return m_spec.layers[static_cast<std::size_t>(layer)].heads == 0 ||
                hasAttention(mask().layer(layer), attention, alpha);
     });
-    const QString count = countedUnits(chosen.size(), "layer");
+    const QString count = countText(chosen.size(), "layer");
     const QString action = attention == AttentionCut::drop   ? tr("Drop the attention of %1").arg(count)
                            : attention == AttentionCut::keep ? tr("Restore the attention of %1").arg(count)
                                                              : tr("Bypass Q/K of %1").arg(count);
@@ -221,7 +218,7 @@ void MaskEditor::setAttention(const std::set<int>& layers, AttentionCut attentio
 void MaskEditor::setMlpCut(const std::set<int>& layers, bool cut) {
     std::set<int> chosen = allowed(layers, cut);
     std::erase_if(chosen, [&](int layer) { return hasMlp(mask().layer(layer), !cut); });
-    const QString count = countedUnits(chosen.size(), "layer");
+    const QString count = countText(chosen.size(), "layer");
     edit(cut ? tr("Drop the MLP of %1").arg(count) : tr("Restore the MLP of %1").arg(count), chosen,
          [&](int, LayerMask& layer) {
              if (!cut)
@@ -233,7 +230,7 @@ void MaskEditor::setMlpCut(const std::set<int>& layers, bool cut) {
 void MaskEditor::setBlockCut(const std::set<int>& layers, bool cut) {
     std::set<int> chosen = allowed(layers, cut);
     std::erase_if(chosen, [&](int layer) { return mask().layer(layer).block != cut; });
-    const QString count = countedUnits(chosen.size(), "layer");
+    const QString count = countText(chosen.size(), "layer");
     edit(cut ? tr("Drop the blocks of %1").arg(count) : tr("Restore the blocks of %1").arg(count), chosen,
          [&](int, LayerMask& layer) { layer.block = !cut; });
 }
@@ -242,7 +239,7 @@ void MaskEditor::restoreLayers(const std::set<int>& layers) {
     const PruningMask whole(m_spec);
     std::set<int> chosen = layers;
     std::erase_if(chosen, [&](int layer) { return mask().layer(layer).keepsAll(); });
-    edit(tr("Restore %1").arg(countedUnits(chosen.size(), "layer")), chosen,
+    edit(tr("Restore %1").arg(countText(chosen.size(), "layer")), chosen,
          [&](int index, LayerMask& layer) { layer = whole.layer(index); });
 }
 

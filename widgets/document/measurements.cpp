@@ -7,6 +7,7 @@
 #include "analysis/session/session.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/language/shown_texts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,14 +32,14 @@ Matrix emptyValues(const MetricRequest& request, const ModelSpec& spec) {
 }
 
 /// Names few metrics by their titles, and counts many: their names would leave no room for the progress.
-std::string jobTitle(const std::vector<MetricRequest>& requests) {
+QString jobTitle(const std::vector<MetricRequest>& requests) {
     constexpr std::size_t mostNamed = 2;
     if (requests.size() > mostNamed)
-        return "Measuring " + counted(requests.size(), "metric");
-    std::vector<std::string> titles;
+        return Measurements::tr("Measuring %1").arg(countText(requests.size(), "metric"));
+    QStringList titles;
     for (const MetricRequest& request : requests)
-        titles.push_back(titleOf(request));
-    return "Measuring " + join(titles, ", ");
+        titles << QString::fromStdString(titleOf(request));
+    return Measurements::tr("Measuring %1").arg(titles.join(QStringLiteral(", ")));
 }
 
 } // namespace
@@ -110,7 +111,7 @@ JobRunner::Id Measurements::start(const Running& running) {
             takeResults(*id, std::move(results), fingerprint, mask);
         };
     };
-    const QString title = QString::fromStdString(jobTitle(running.requests));
+    const QString title = jobTitle(running.requests);
     return *id = m_document->start(title, JobRunner::Priority::background, work);
 }
 

@@ -6,11 +6,14 @@
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/mask_names.h"
+#include "widgets/evaluations/extra_evaluation.h"
+#include "widgets/evaluations/extra_runner.h"
 #include "widgets/evaluations/live_evaluation.h"
 
 #include <QDir>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,7 +27,8 @@ struct AdapterTask {
     std::shared_ptr<const Model> model; ///< without an adapter
     KeptChoice kept;
     EvaluatorOptions pace;
-    Session stored; ///< only with evaluations, of which those of the dense model are used
+    std::vector<TaskRequest> tasks; ///< of a classifier
+    Session stored;                 ///< only with evaluations, of which those of the dense model are used
 };
 
 /// Scores the text under one mask.
@@ -82,6 +86,55 @@ private:
 
 } // namespace
 
+namespace {
+
+/// The evaluations of a model with an adapter, and of the dense model without it.
+struct AdapterScores {
+    std::optional<Evaluation> dense; ///< empty if there is none to compare with
+    Evaluation run;
+};
+
+AdapterScores scoreText(const AdapterTask& task, const Model& adapted, const PruningMask& mask,
+                        const Progress& progress) {
+    const AdapterScorer scorer(task, progress.part(0, 0));
+    AdapterScores scores;
+    scores.dense = scorer.dense(progress.part(0, 0.5));
+    scores.run = scorer.score(adapted, mask, progress.part(0.5, 1));
+    return scores;
+}
+
+void addTask(Evaluation& evaluation, ExtraResult result) {
+    evaluation.dtype = result.dtype;
+    evaluation.device = result.device;
+    evaluation.seconds += result.seconds;
+    evaluation.warnings = std::move(result.warnings);
+    evaluation.tasks.push_back(std::move(result.task).value());
+}
+
+/// The answers of a classifier to the chosen tasks. The dense model is compared with if its classes are the same.
+AdapterScores scoreTasks(const AdapterTask& task, const std::shared_ptr<const Model>& adapted, const PruningMask& mask,
+                         const Progress& progress) {
+    const bool isComparable = task.model->spec().classes == adapted->spec().classes;
+    ExtraRunner dense(task.model, task.services, task.pace.type);
+    ExtraRunner own(adapted, task.services, task.pace.type);
+    AdapterScores scores;
+    if (isComparable)
+        scores.dense.emplace();
+    for (std::size_t i = 0; i < task.tasks.size(); ++i) {
+        const auto count = static_cast<double>(task.tasks.size());
+        const Progress part = progress.part(static_cast<double>(i) / count, static_cast<double>(i + 1) / count);
+        std::optional<ExtraResult> reference;
+        if (isComparable)
+            reference = dense.run(task.tasks[i], PruningMask(task.model->spec()), nullptr, part.part(0, 0.5));
+        addTask(scores.run, own.run(task.tasks[i], mask, reference ? &*reference : nullptr, part.part(0.5, 1)));
+        if (reference)
+            addTask(*scores.dense, *std::move(reference));
+    }
+    return scores;
+}
+
+} // namespace
+
 AdapterEvaluation::AdapterEvaluation(Document* document, JobRunner* jobs, LiveEvaluation* live, QObject* parent)
     : QObject(parent)
     , m_document(document)
@@ -95,8 +148,9 @@ AdapterEvaluation::AdapterEvaluation(Document* document, JobRunner* jobs, LiveEv
 
 bool AdapterEvaluation::isPossible() const {
     const Services& services = m_document->services();
-    return m_document->model() && m_document->spec().family == Family::decoder && services.readText &&
-           services.openAdapter;
+    return m_document->model() && services.openAdapter &&
+           (m_document->spec().family == Family::decoder ? services.readText != nullptr
+                                                         : !m_live->extra()->choice().tasks.empty());
 }
 
 void AdapterEvaluation::evaluateFolder(const QString& folder) {
@@ -108,25 +162,31 @@ void AdapterEvaluation::evaluateFolder(const QString& folder) {
 }
 
 void AdapterEvaluation::evaluateRun(const RecoveryRequest& request, const std::string& key, const QString& maskName) {
-    if (!isPossible() || isBusy() || !m_document->services().recoveredModel)
+    if (isBusy() || !m_document->services().recoveredModel)
         return;
+    if (!isPossible())
+        return emit m_document->noticed(
+            tr("The adapter is not evaluated: no task is chosen. Choose one in More measurements… of the panel "
+               "Evaluations."));
     const auto open = [open = m_document->services().recoveredModel, request,
                        key](const std::shared_ptr<const Model>& model) { return open(model, request, key); };
-    start(tr("%1 + adapter").arg(maskName), open, request.mask);
+    start(request.settings.hasAdapter() ? tr("%1 + adapter").arg(maskName) : tr("%1, trained").arg(maskName), open,
+          request.mask);
 }
 
 void AdapterEvaluation::start(const QString& name, const Open& open, const MaskRecord& mask) {
-    AdapterTask task{m_document->services(), m_document->model(), m_live->keptChoice(), m_live->pace(), {}};
+    AdapterTask task{m_document->services(), m_document->model(), m_live->keptChoice(), m_live->pace(), {}, {}};
+    if (m_document->spec().family == Family::encoder)
+        task.tasks = m_live->extra()->choice().tasks;
     task.stored.evaluations = m_document->session().evaluations;
     const auto work = [this, task = std::move(task), open, mask](const Progress& progress) {
         const OpenedAdapter opened = open(task.model);
         const MaskRecord record = opened.mask.value_or(mask);
-        const AdapterScorer scorer(task, progress.part(0, 0));
-        const Evaluation dense = scorer.dense(progress.part(0, 0.5));
-        Evaluation run = scorer.score(*opened.model, record.mask, progress.part(0.5, 1));
-        run.adapter = opened.adapter;
-        return [this, dense, run = std::move(run), record, warnings = opened.warnings] {
-            keep(dense, run, record, warnings);
+        AdapterScores scores = task.tasks.empty() ? scoreText(task, *opened.model, record.mask, progress)
+                                                  : scoreTasks(task, opened.model, record.mask, progress);
+        scores.run.adapter = opened.adapter;
+        return [this, scores = std::move(scores), record, warnings = opened.warnings] {
+            keep(scores.dense, scores.run, record, warnings);
         };
     };
     m_name = name;
@@ -140,15 +200,15 @@ void AdapterEvaluation::cancel() {
 }
 
 /// Adds the evaluations to the session. The mask gets its name in the list of masks, if it is there.
-void AdapterEvaluation::keep(const Evaluation& dense, Evaluation run, MaskRecord mask,
+void AdapterEvaluation::keep(const std::optional<Evaluation>& dense, Evaluation run, MaskRecord mask,
                              const std::vector<std::string>& warnings) {
     mask.modelName = m_document->session().model.name;
     mask.fingerprint = m_document->session().model.fingerprint;
     run.mask = {maskTitle(mask), m_document->services().maskDigest(mask.mask)};
     run.mask.name = shownName(run.mask, m_document->masks()->state().masks, m_document->listedDigests());
-    const Evaluation* known = sameText(m_document->session(), dense, "dense");
-    if (!known || !known->text->isComplete())
-        m_document->addEvaluation(dense, MaskRecord{PruningMask(m_document->spec()), {}, {}, {}, {}});
+    const Evaluation* known = dense && dense->text ? sameText(m_document->session(), *dense, "dense") : nullptr;
+    if (dense && !(known && known->text->isComplete()))
+        m_document->addEvaluation(*dense, MaskRecord{PruningMask(m_document->spec()), {}, {}, {}, {}});
     m_document->addEvaluation(std::move(run), mask);
     for (const std::string& warning : warnings)
         emit m_document->noticed(QString::fromStdString(warning));

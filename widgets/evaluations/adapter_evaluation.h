@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace secateur {
@@ -15,16 +16,16 @@ namespace secateur {
 class Document;
 class LiveEvaluation;
 
-/// Evaluates the open model with an adapter in the background, on the text and by the rules of LiveEvaluation. The
-/// result becomes an evaluation of the session, compared with the dense model without the adapter. Lives on the GUI
-/// thread.
+/// Evaluates the open model with an adapter in the background, on the text and by the rules of LiveEvaluation; an
+/// encoder on the tasks of ExtraEvaluation. The result becomes an evaluation of the session, compared with the dense
+/// model without the adapter. Lives on the GUI thread.
 class AdapterEvaluation : public QObject {
     Q_OBJECT
 
 public:
     AdapterEvaluation(Document* document, JobRunner* jobs, LiveEvaluation* live, QObject* parent = nullptr);
 
-    /// Whether a model is open that has a loss on a text.
+    /// Whether a decoder is open, or an encoder with a chosen task.
     bool isPossible() const;
     bool isBusy() const { return m_job != 0; }
     /// The name of what is evaluated, or was last: "two heads + adapter".
@@ -45,7 +46,8 @@ private:
 
     /// @param mask for an adapter without one
     void start(const QString& name, const Open& open, const MaskRecord& mask);
-    void keep(const Evaluation& dense, Evaluation run, MaskRecord mask, const std::vector<std::string>& warnings);
+    void keep(const std::optional<Evaluation>& dense, Evaluation run, MaskRecord mask,
+              const std::vector<std::string>& warnings);
     void end(quint64 job);
 
     Document* m_document;

@@ -4,6 +4,7 @@
 #include "analysis/base/text.h"
 #include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/live_evaluation.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/results/still_label.h"
 
 #include <QFileInfo>
@@ -235,6 +236,7 @@ EffectBox::EffectBox(LiveEvaluation* live, QWidget* parent)
     , m_progress(new QProgressBar)
     , m_state(new StillLabel(3))
     , m_action(new QToolButton) {
+    setObjectName("effect");
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(fontMetrics().height() / 2);
     m_progress->setAccessibleName(tr("Progress of the evaluation"));
@@ -330,7 +332,7 @@ QString EffectBox::stateText() const {
         return tr("Stopped after %1").arg(windows);
     case State::complete:
         return tr("%1, %2 tokens of %3")
-            .arg(effectText(counted(static_cast<std::uint64_t>(all), "window")),
+            .arg(countText(static_cast<std::uint64_t>(all), "window"),
                  effectText(grouped(static_cast<std::uint64_t>(found->run.tokens))),
                  QFileInfo(effectText(m_live->text()->source)).fileName());
     case State::failed:

@@ -61,7 +61,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     , m_window(new QSpinBox)
     , m_automatic(new QCheckBox(tr("after each edit")))
     , m_table(new QTableView)
-    , m_hint(new QLabel(tr("Each evaluated mask becomes a row; the dense model is the first.")))
+    , m_hint(new QLabel(tr("Press Evaluate now. Each evaluated mask becomes a row; the dense model is the first.")))
     , m_scatter(new PointWidget)
     , m_actions(new FigureActions(m_scatter, [this] { return currentFigure(); }))
     , m_drawing(new QTimer(this)) {
@@ -71,6 +71,7 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     buildChoice(*row);
     buildTable();
     m_hint->setAlignment(Qt::AlignCenter);
+    m_hint->setWordWrap(true);
     m_hint->setForegroundRole(QPalette::PlaceholderText);
     auto* split = new QSplitter;
     split->addWidget(m_table);
@@ -149,6 +150,8 @@ void EvaluationsPanel::buildChoice(QHBoxLayout& row) {
 void EvaluationsPanel::buildTable() {
     m_sorted->setSourceModel(m_model);
     m_sorted->setSortRole(EvaluationTable::numberRole);
+    m_table->setObjectName("evaluationTable");
+    m_scatter->setObjectName("evaluationPlot");
     m_table->setModel(m_sorted);
     m_table->setSortingEnabled(true);
     m_table->sortByColumn(0, Qt::AscendingOrder);

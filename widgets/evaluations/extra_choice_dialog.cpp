@@ -25,16 +25,16 @@ namespace secateur {
 
 namespace {
 
+QString examplePrompt() {
+    return ExtraChoiceDialog::tr("The first thing to know about gardens is");
+}
+
 constexpr std::size_t usualLimit = 100;
 constexpr int usualNewTokens = 48;
 constexpr int mostQuestions = 1'000'000;
 constexpr const char* recentTasks = "evaluation/tasks";
 constexpr const char* lastPrompt = "evaluation/prompt";
 constexpr int recentTaskCount = 8;
-
-QString examplePrompt() {
-    return ExtraChoiceDialog::tr("The first thing to know about gardens is");
-}
 
 QSpinBox* numberField(const QString& name, const QString& hint, int least, int most, int value) {
     auto* field = new QSpinBox;

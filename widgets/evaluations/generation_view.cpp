@@ -3,6 +3,7 @@
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/evaluations/extra_evaluation.h"
+#include "widgets/results/empty_page.h"
 
 #include <QEvent>
 #include <QGridLayout>
@@ -49,16 +50,14 @@ GenerationView::GenerationView(Document* document, ExtraEvaluation* extra, QWidg
     , m_document(document)
     , m_extra(extra)
     , m_sides(new QWidget)
-    , m_hint(
-          new QLabel(tr("Choose a prompt in “More measurements…” to compare the continuations of the dense model and "
-                        "of a mask.")))
+    , m_hint(new EmptyPage)
     , m_denseTitle(new QLabel(tr("dense")))
     , m_maskTitle(new QLabel)
     , m_dense(side(tr("Text of the dense model")))
     , m_mask(side(tr("Text under the mask"))) {
-    m_hint->setAlignment(Qt::AlignCenter);
-    m_hint->setWordWrap(true);
-    m_hint->setForegroundRole(QPalette::PlaceholderText);
+    m_hint->say(tr("Choose a prompt to compare the continuations of the dense model and of a mask."),
+                tr("More measurements…"));
+    connect(m_hint, &EmptyPage::wanted, this, &GenerationView::choiceWanted);
     auto* grid = new QGridLayout(m_sides);
     grid->setContentsMargins(8, 4, 8, 8);
     grid->setVerticalSpacing(2);

@@ -8,6 +8,7 @@ class QTextEdit;
 namespace secateur {
 
 class Document;
+class EmptyPage;
 class ExtraEvaluation;
 struct PromptContinuation;
 
@@ -18,6 +19,10 @@ class GenerationView : public QWidget {
 
 public:
     GenerationView(Document* document, ExtraEvaluation* extra, QWidget* parent = nullptr);
+
+signals:
+    /// The user wants to choose a prompt.
+    void choiceWanted();
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -30,7 +35,7 @@ private:
     Document* m_document;
     ExtraEvaluation* m_extra;
     QWidget* m_sides;
-    QLabel* m_hint;
+    EmptyPage* m_hint;
     QLabel* m_denseTitle;
     QLabel* m_maskTitle;
     QTextEdit* m_dense;

@@ -5,6 +5,7 @@
 #include "analysis/prediction/prediction.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/results/still_label.h"
 
 #include <QGridLayout>
@@ -46,7 +47,7 @@ void MaskPrediction::reset() {
     m_predictor.reset();
     const std::string refusal = m_document->isOpen() ? predictionRefusal(m_document->spec()) : std::string();
     if (!refusal.empty())
-        return end(State::refused, QString::fromStdString("No prediction: " + refusal + "."));
+        return end(State::refused, tr("No prediction: %1.").arg(QString::fromStdString(refusal)));
     end(State::waiting);
     adopt();
 }
@@ -207,7 +208,7 @@ QString cutSummary(const Price& price) {
     QStringList parts;
     const auto add = [&parts](std::int64_t count, const char* thing) {
         if (count > 0)
-            parts << shown(counted(static_cast<std::uint64_t>(count), thing));
+            parts << countText(static_cast<std::uint64_t>(count), thing);
     };
     add(price.blocks.saved(), "block");
     add(price.attention.saved() - price.blocks.saved(), "attention layer");
@@ -227,6 +228,7 @@ PriceBox::PriceBox(Document* document, QWidget* parent)
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setVerticalSpacing(2);
     grid->setColumnStretch(1, 1);
+    setObjectName("savings");
     m_cuts->setAccessibleName(tr("Cut units"));
     grid->addWidget(m_cuts, 0, 0, 1, 2);
     m_parameters = addRow(grid, tr("parameters"));
@@ -282,7 +284,7 @@ void PriceBox::refresh() {
     const QString stay =
         notes.size() == 1 ? tr("%1 stays (shared with uncut heads)") : tr("%1 stay (shared with uncut heads)");
     m_notes->setText(notes.isEmpty() ? QString()
-                                     : stay.arg(shown(counted(static_cast<std::uint64_t>(notes.size()), "KV head"))));
+                                     : stay.arg(countText(static_cast<std::uint64_t>(notes.size()), "KV head")));
     m_notes->setToolTip(notes.join('\n'));
 }
 

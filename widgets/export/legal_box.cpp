@@ -3,6 +3,7 @@
 #include "analysis/base/text.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/results/still_label.h"
 
 #include <QComboBox>
@@ -17,10 +18,6 @@ namespace secateur {
 namespace {
 
 constexpr int effectLines = 3;
-
-QString counting(std::size_t count, const char* thing) {
-    return QString::fromStdString(counted(count, thing));
-}
 
 /// Whether some of the reasons are not among others.
 bool losesAny(const Reasons& before, const Reasons& after) {
@@ -111,11 +108,11 @@ QString LegalBox::effectText(const LegalMask& legal) const {
     QStringList sentences;
     if (!legal.cut.empty() && !legal.kept.empty())
         sentences << tr("Cuts %1 and restores %2.")
-                         .arg(counting(legal.cut.size(), "more head"), counting(legal.kept.size(), "head"));
+                         .arg(countText(legal.cut.size(), "more head"), countText(legal.kept.size(), "head"));
     else if (!legal.cut.empty())
-        sentences << tr("Cuts %1.").arg(counting(legal.cut.size(), "more head"));
+        sentences << tr("Cuts %1.").arg(countText(legal.cut.size(), "more head"));
     else if (!legal.kept.empty())
-        sentences << tr("Restores %1.").arg(counting(legal.kept.size(), "head"));
+        sentences << tr("Restores %1.").arg(countText(legal.kept.size(), "head"));
     if (!legal.restoredLayers.empty()) {
         QStringList layers;
         for (const int layer : legal.restoredLayers)

@@ -22,6 +22,7 @@ class Selection;
 /// [ and ] for a threshold. The wheel scrolls, and zooms with Ctrl; the middle button pans.
 class HeadsGrid : public QWidget {
     Q_OBJECT
+    Q_PROPERTY(QRect colourBar READ colourBarRect)
 
 public:
     enum class Tool { select, lasso, shears };

@@ -23,13 +23,13 @@ constexpr double gap = 8;             ///< between the cells and the first switc
 constexpr double lowestRow = 5;       ///< with switches
 constexpr double smallestLetter = 10; ///< side of a switch with a letter
 
-QString switchText(const char* text) {
-    return QCoreApplication::translate("LayerSwitches", text);
-}
+struct SwitchTexts {
+    Q_DECLARE_TR_FUNCTIONS(LayerSwitches)
+};
 
 /// Headers of the columns of switches; the lock needs none.
 QStringList switchTitles() {
-    return {switchText("attn"), switchText("MLP"), switchText("block")};
+    return {SwitchTexts::tr("attn"), SwitchTexts::tr("MLP"), SwitchTexts::tr("block")};
 }
 
 } // namespace
@@ -131,25 +131,26 @@ QString switchHint(const PruningMask& mask, const Protection& isProtected, Layer
     QString click;
     if (which.part == LayerPart::protection) {
         const bool on = isProtected.layers.contains(which.layer);
-        state = on ? switchText("protected") : switchText("not protected");
-        click = on ? switchText("click to unprotect it") : switchText("click to protect it");
+        state = on ? SwitchTexts::tr("protected") : SwitchTexts::tr("not protected");
+        click = on ? SwitchTexts::tr("click to unprotect it") : SwitchTexts::tr("click to protect it");
     } else if (!layer.block) {
-        state = switchText("the block is dropped");
-        click = which.part == LayerPart::block ? switchText("click to restore it") : switchText("B restores it");
+        state = SwitchTexts::tr("the block is dropped");
+        click =
+            which.part == LayerPart::block ? SwitchTexts::tr("click to restore it") : SwitchTexts::tr("B restores it");
     } else if (which.part == LayerPart::block) {
-        state = switchText("block");
-        click = switchText("click to drop it");
+        state = SwitchTexts::tr("block");
+        click = SwitchTexts::tr("click to drop it");
     } else if (which.part == LayerPart::mlp) {
-        state = layer.mlp ? switchText("MLP") : switchText("the MLP is dropped");
-        click = layer.mlp ? switchText("click to drop it") : switchText("click to restore it");
+        state = layer.mlp ? SwitchTexts::tr("MLP") : SwitchTexts::tr("the MLP is dropped");
+        click = layer.mlp ? SwitchTexts::tr("click to drop it") : SwitchTexts::tr("click to restore it");
     } else {
         const bool isKept = layer.attention == AttentionCut::keep;
-        state = isKept                                  ? switchText("attention")
-                : layer.attention == AttentionCut::drop ? switchText("the attention is dropped")
-                                                        : switchText("Q/K bypassed, α %1").arg(layer.alpha);
-        click = isKept ? switchText("click to drop it") : switchText("click to restore it");
+        state = isKept                                  ? SwitchTexts::tr("attention")
+                : layer.attention == AttentionCut::drop ? SwitchTexts::tr("the attention is dropped")
+                                                        : SwitchTexts::tr("Q/K bypassed, α %1").arg(layer.alpha);
+        click = isKept ? SwitchTexts::tr("click to drop it") : SwitchTexts::tr("click to restore it");
     }
-    return switchText("L%1 · %2 · %3").arg(QString::number(which.layer), state, click);
+    return SwitchTexts::tr("L%1 · %2 · %3").arg(QString::number(which.layer), state, click);
 }
 
 int LayerSwitches::width() const {

@@ -4,6 +4,7 @@
 #include "analysis/base/text.h"
 #include "analysis/strategies/prune.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/language/shown_texts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -104,7 +105,7 @@ std::optional<MaskProvenance> HeadsThreshold::provenance(double threshold) const
 }
 
 QString HeadsThreshold::counted(std::size_t units) const {
-    return QString::fromStdString(secateur::counted(units, unit() == CutUnit::head ? "head" : "KV group"));
+    return countText(units, unit() == CutUnit::head ? "head" : "KV group");
 }
 
 void HeadsThreshold::preview(double threshold) {

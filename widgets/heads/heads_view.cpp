@@ -15,6 +15,7 @@
 #include "widgets/heads/mask_actions.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/colour_controls.h"
+#include "widgets/results/empty_page.h"
 #include "widgets/results/metric_names.h"
 #include "widgets/results/passed_focus.h"
 #include "widgets/results/result_combo.h"
@@ -58,6 +59,7 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
           {ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic, ScaleKind::rank, ScaleKind::withinLayer}))
     , m_tools(new QActionGroup(this))
     , m_stack(new QStackedWidget)
+    , m_unmeasured(new UnmeasuredPage(document))
     , m_grid(new HeadsGrid(document->masks(), selection, m_stack))
     , m_legend(new HatchLegend)
     , m_maskActions(new MaskActions(document->masks(), selection, m_grid))
@@ -77,10 +79,12 @@ HeadsView::HeadsView(Document* document, Selection* selection, QWidget* parent)
     empty->setEnabled(false);
     m_stack->addWidget(empty);
     m_stack->addWidget(m_grid);
+    m_stack->addWidget(m_unmeasured);
     layout->addWidget(m_stack, 1);
     layout->addWidget(m_legend);
     m_legend->hide();
     new PassedFocus(this, [this] { return m_grid; });
+    m_grid->setObjectName("headsGrid");
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(headsFrameMs);
     connectAll();
@@ -131,6 +135,7 @@ void HeadsView::connectAll() {
         if (parseResultKey(resultId()).resultId == id.toStdString() && !m_refresh->isActive())
             m_refresh->start();
     });
+    connect(m_document->measurements(), &Measurements::stateChanged, this, &HeadsView::showPage);
     connect(m_document->comparison(), &Comparison::changed, this, &HeadsView::refresh);
     connect(m_metric, &QComboBox::currentIndexChanged, this, [this] {
         refresh();
@@ -181,7 +186,6 @@ void HeadsView::restore() {
         m_metric->setCurrentIndex(0);
     m_grid->setModel(m_document->spec());
     m_controls->setEnabled(m_document->isOpen());
-    m_stack->setCurrentIndex(m_document->isOpen() ? 1 : 0);
     refresh();
 }
 
@@ -207,6 +211,12 @@ std::string HeadsView::shownKey() const {
     return m_document->comparison()->keyOf(resultId());
 }
 
+void HeadsView::showPage() {
+    const bool isMissing = m_unmeasured->isNeeded({shownKey()});
+    QWidget* page = isMissing ? static_cast<QWidget*>(m_unmeasured) : m_grid;
+    m_stack->setCurrentWidget(m_document->isOpen() ? page : m_stack->widget(0));
+}
+
 void HeadsView::refresh() {
     m_readout.setResult(shownKey());
     const MetricResult* shown = m_readout.result();
@@ -222,6 +232,7 @@ void HeadsView::refresh() {
     m_grid->threshold()->setScale(figure.scale.kind, figure.cells);
     offerThreshold();
     updateHoverText();
+    showPage();
 }
 
 void HeadsView::setFilter(const HeadFilter* filter) {

@@ -26,6 +26,7 @@ class HeadFilter;
 class MaskActions;
 class ResultCombo;
 class Selection;
+class UnmeasuredPage;
 
 /// The heat map of one metric (layers x heads). It shows and changes the selection that all views share.
 class HeadsView : public QWidget {
@@ -84,6 +85,7 @@ private:
     void restore();
     void keep();
     void refresh();
+    void showPage();
     void offerThreshold();
     /// "heads:metric=...": the figure on screen, for a command.
     std::string figureText() const;
@@ -101,6 +103,7 @@ private:
     ColourControls* m_colours;
     QActionGroup* m_tools; ///< if none is checked, dragging selects
     QStackedWidget* m_stack;
+    UnmeasuredPage* m_unmeasured;
     HeadsGrid* m_grid;
     HatchLegend* m_legend;
     MaskActions* m_maskActions;

@@ -37,16 +37,16 @@ double secondsLeft(double fraction, double seconds) {
     return fraction < leastFraction || seconds < leastSeconds ? -1 : seconds * (1 - fraction) / fraction;
 }
 
-/// The sentence of the exception that is being handled.
+/// The sentence of the exception that is being handled. The namespace is for lupdate, which loses it here.
 std::string sentenceOfException() {
     try {
         throw;
     } catch (const std::bad_alloc&) {
-        return "Not enough memory";
+        return secateur::JobRunner::tr("Not enough memory").toStdString();
     } catch (const std::exception& error) {
         return error.what();
     } catch (...) {
-        return "Failed with an unknown error";
+        return secateur::JobRunner::tr("Failed with an unknown error").toStdString();
     }
 }
 

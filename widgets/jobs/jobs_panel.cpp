@@ -83,7 +83,7 @@ JobsPanel::JobsPanel(JobRunner* jobs, QWidget* parent)
     : QScrollArea(parent)
     , m_jobs(jobs)
     , m_column(new QVBoxLayout)
-    , m_empty(new QLabel(tr("No jobs are running."))) {
+    , m_empty(new QLabel(tr("No jobs are running. Measurements, evaluations, sweeps and exports appear here."))) {
     auto* content = new QWidget;
     content->setLayout(m_column);
     m_column->setContentsMargins(8, 4, 8, 4);

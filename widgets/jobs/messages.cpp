@@ -113,10 +113,16 @@ LogPanel::LogPanel(QWidget* parent)
     setLineWrapMode(NoWrap);
     setAccessibleName(tr("Log"));
     setWhatsThis(tr("The events since the start, with their time. The text can be selected and copied."));
+    setPlaceholderText(tr("Messages and warnings of the program appear here."));
     setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
 }
 
 void LogPanel::add(const QString& level, const QString& text) {
+    append(level, text);
+    emit added(level, text);
+}
+
+void LogPanel::append(const QString& level, const QString& text) {
     appendPlainText(QStringLiteral("%1  %2  %3").arg(QTime::currentTime().toString("HH:mm:ss"), level, text));
 }
 

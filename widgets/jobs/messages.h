@@ -62,8 +62,14 @@ class LogPanel : public QPlainTextEdit {
 public:
     explicit LogPanel(QWidget* parent = nullptr);
 
-    /// @param level "info", "warning" or "error"
+    /// Adds a line. @param level "info", "warning" or "error"
     void add(const QString& level, const QString& text);
+    /// Shows a line that was logged elsewhere.
+    void append(const QString& level, const QString& text);
+
+signals:
+    /// Emitted by add().
+    void added(const QString& level, const QString& text);
 };
 
 } // namespace secateur

@@ -3,6 +3,7 @@
 #include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/language/shown_texts.h"
 
 #include <QCoreApplication>
 #include <QEvent>
@@ -17,16 +18,16 @@ namespace secateur {
 
 namespace {
 
-QString summaryText(const char* text) {
-    return QCoreApplication::translate("LayerMarks", text);
-}
+struct LayerMarkTexts {
+    Q_DECLARE_TR_FUNCTIONS(LayerMarks)
+};
 
 QString shares(const std::vector<bool>& kept, const char* thing) {
     const auto cut = static_cast<std::size_t>(std::count(kept.begin(), kept.end(), false));
     if (cut == 0)
         return {};
-    return summaryText("%1 of %2 cut (%3)")
-        .arg(QString::fromStdString(grouped(cut)), QString::fromStdString(counted(kept.size(), thing)),
+    return LayerMarkTexts::tr("%1 of %2 cut (%3)")
+        .arg(QString::fromStdString(grouped(cut)), countText(kept.size(), thing),
              QString::fromStdString(shownShare(shareCut(kept))));
 }
 
@@ -41,15 +42,15 @@ QString cutSummary(const PruningMask& mask, int index) {
         return {};
     const LayerMask& layer = mask.layer(index);
     if (!layer.block)
-        return summaryText("block dropped");
+        return LayerMarkTexts::tr("block dropped");
     QStringList parts;
     if (layer.attention == AttentionCut::drop)
-        parts << summaryText("attention dropped");
+        parts << LayerMarkTexts::tr("attention dropped");
     if (layer.attention == AttentionCut::bypassQk)
-        parts << summaryText("Q/K bypassed, α %1").arg(layer.alpha);
+        parts << LayerMarkTexts::tr("Q/K bypassed, α %1").arg(layer.alpha);
     parts << shares(layer.heads, "head");
     if (!layer.mlp)
-        parts << summaryText("MLP dropped");
+        parts << LayerMarkTexts::tr("MLP dropped");
     parts << shares(layer.neurons, "neuron");
     parts.removeAll(QString());
     return parts.join(" · ");

@@ -17,9 +17,9 @@ namespace secateur {
 
 namespace {
 
-QString cutText(const char* text) {
-    return QCoreApplication::translate("LayerCuts", text);
-}
+struct LayerCutTexts {
+    Q_DECLARE_TR_FUNCTIONS(LayerCuts)
+};
 
 bool has(const MaskEditor& masks, int layer, LayerUnit unit) {
     const LayerSpec& spec = masks.spec().layers[static_cast<std::size_t>(layer)];
@@ -50,10 +50,10 @@ std::optional<double> alphaOf(const MaskEditor& masks, const std::set<int>& laye
 }
 
 void addBypass(QMenu& menu, MaskEditor& masks, const std::set<int>& layers, const QString& whose) {
-    QMenu* bypass = menu.addMenu(cutText("Bypass &Q/K of %1").arg(whose));
+    QMenu* bypass = menu.addMenu(LayerCutTexts::tr("Bypass &Q/K of %1").arg(whose));
     const std::optional<double> current = alphaOf(masks, layers);
     for (const double alpha : {0.0, 0.1, 0.2, 0.5, 1.0}) {
-        QAction* action = bypass->addAction(cutText("with α %1").arg(alpha), &masks, [&masks, layers, alpha] {
+        QAction* action = bypass->addAction(LayerCutTexts::tr("with α %1").arg(alpha), &masks, [&masks, layers, alpha] {
             masks.setAttention(layers, AttentionCut::bypassQk, alpha);
         });
         action->setCheckable(true);
@@ -86,8 +86,8 @@ void toggleUnit(MaskEditor& masks, const std::set<int>& layers, LayerUnit unit) 
 }
 
 void addLayerCuts(QMenu& menu, MaskEditor& masks, const std::set<int>& layers) {
-    const QString whose =
-        layers.size() == 1 ? cutText("L%1").arg(*layers.begin()) : cutText("%1 layers").arg(layers.size());
+    const QString whose = layers.size() == 1 ? LayerCutTexts::tr("L%1").arg(*layers.begin())
+                                             : LayerCutTexts::tr("%1 layers").arg(layers.size());
     const bool hasBlock = std::ranges::any_of(layers, [&](int layer) { return masks.mask().layer(layer).block; });
     const auto add = [&](LayerUnit unit, const QString& drop, const QString& restore) {
         const bool dropped = isDropped(masks, layers, unit);
@@ -96,12 +96,13 @@ void addLayerCuts(QMenu& menu, MaskEditor& masks, const std::set<int>& layers) {
         // A dropped block must be restored before its sublayers can be switched.
         action->setEnabled(!layersWith(masks, layers, unit).empty() && (unit == LayerUnit::block || hasBlock));
     };
-    add(LayerUnit::attention, cutText("Drop the &attention of %1"), cutText("Restore the &attention of %1"));
-    add(LayerUnit::mlp, cutText("Drop the &MLP of %1"), cutText("Restore the &MLP of %1"));
-    add(LayerUnit::block, cutText("Drop the &block of %1"), cutText("Restore the &block of %1"));
+    add(LayerUnit::attention, LayerCutTexts::tr("Drop the &attention of %1"),
+        LayerCutTexts::tr("Restore the &attention of %1"));
+    add(LayerUnit::mlp, LayerCutTexts::tr("Drop the &MLP of %1"), LayerCutTexts::tr("Restore the &MLP of %1"));
+    add(LayerUnit::block, LayerCutTexts::tr("Drop the &block of %1"), LayerCutTexts::tr("Restore the &block of %1"));
     addBypass(menu, masks, hasBlock ? layersWith(masks, layers, LayerUnit::attention) : std::set<int>(), whose);
-    QAction* restore =
-        menu.addAction(cutText("&Restore %1").arg(whose), &masks, [&masks, layers] { masks.restoreLayers(layers); });
+    QAction* restore = menu.addAction(LayerCutTexts::tr("&Restore %1").arg(whose), &masks,
+                                      [&masks, layers] { masks.restoreLayers(layers); });
     restore->setEnabled(std::ranges::any_of(layers, [&](int layer) { return !masks.mask().layer(layer).keepsAll(); }));
     menu.addSeparator();
 }

@@ -14,6 +14,7 @@
 #include "widgets/layers/layers_panel.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/plot/plot_scale.h"
+#include "widgets/results/empty_page.h"
 #include "widgets/results/metric_names.h"
 #include "widgets/results/passed_focus.h"
 #include "widgets/results/scale_combo.h"
@@ -67,6 +68,13 @@ bool isMeanOfHeads(const MetricResult& result) {
     return result.request.info->scope == Scope::head || result.request.info->scope == Scope::kvGroup;
 }
 
+std::vector<std::string> keysFrom(const QStringList& ids) {
+    std::vector<std::string> keys;
+    for (const QString& id : ids)
+        keys.push_back(id.toStdString());
+    return keys;
+}
+
 QStringList usualMetrics(const ModelSpec& spec) {
     QStringList ids;
     for (const MetricInfo* info : allMetrics())
@@ -86,6 +94,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     , m_scale(new ScaleCombo({ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic}))
     , m_estimates(new QLabel)
     , m_stack(new QStackedWidget)
+    , m_unmeasured(new UnmeasuredPage(document))
     , m_panel(new LayersPanel(document->masks(), selection, LayersPlot::Marked::everything,
                               [this](int layer, bool exact) { return valuesAt(layer, exact); }))
     , m_plot(m_panel->plot())
@@ -113,7 +122,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
            "hollow while it may change places with another layer.\nExact values replace it.")
             .arg(whiskerErrors));
     m_stack->addWidget(emptyPage(tr("Drop a model folder or file here")));
-    m_stack->addWidget(emptyPage(tr("Choose a metric above, or measure one")));
+    m_stack->addWidget(m_unmeasured);
     m_stack->addWidget(m_panel);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -121,6 +130,7 @@ LayersView::LayersView(Document* document, Selection* selection, QWidget* parent
     layout->addWidget(m_controls);
     layout->addWidget(m_stack, 1);
     new PassedFocus(this, [this] { return m_plot; });
+    m_plot->setObjectName("layersPlot");
     m_refresh->setSingleShot(true);
     m_refresh->setInterval(layersFrameMs);
     connectAll();
@@ -137,7 +147,11 @@ void LayersView::connectAll() {
         if (std::ranges::any_of(m_chosen, isOfIt) && !m_refresh->isActive())
             m_refresh->start();
     });
-    connect(m_document->measurements(), &Measurements::stateChanged, this, &LayersView::listMetrics);
+    connect(m_document->measurements(), &Measurements::stateChanged, this, [this] {
+        listMetrics();
+        if (m_stack->currentWidget() == m_unmeasured)
+            m_unmeasured->name(keysFrom(m_chosen)); // the page says what is measured
+    });
     connect(m_document->measurements(), &Measurements::staleChanged, this, &LayersView::listMetrics);
     connect(m_document->comparison(), &Comparison::changed, this, &LayersView::refresh);
     connect(m_scale, &QComboBox::activated, this, [this] {
@@ -245,6 +259,8 @@ void LayersView::follow() {
         keepAxesSteady(figure);
     figure.title.clear(); // the window shows the model's name already
     m_actions->setEnabled(!figure.series.empty());
+    if (figure.series.empty())
+        m_unmeasured->name(keysFrom(m_chosen));
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : figure.series.empty() ? 1 : 2);
     m_estimates->setText(QString::fromStdString(estimatesIn(figure)));
     m_plot->setFigure(figure);

@@ -25,6 +25,7 @@ class LayersPanel;
 class LayersPlot;
 class ScaleCombo;
 class Selection;
+class UnmeasuredPage;
 
 /// A plot of several metrics over the layers. A click on a layer selects its heads. Cuts are marked. Space and the
 /// context menu cut and restore.
@@ -89,6 +90,7 @@ private:
     ScaleCombo* m_scale;
     QLabel* m_estimates;
     QStackedWidget* m_stack;
+    UnmeasuredPage* m_unmeasured;
     LayersPanel* m_panel;
     LayersPlot* m_plot;
     FigureActions* m_actions;

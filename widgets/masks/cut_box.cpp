@@ -9,6 +9,7 @@
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/mask_jobs.h"
 #include "widgets/document/measurements.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/results/metric_names.h"
 #include "widgets/results/still_label.h"
 
@@ -31,9 +32,6 @@ namespace secateur {
 
 namespace {
 
-constexpr int sliderSteps = 1000;               ///< positions of a slider that stands for a percentage
-constexpr std::string_view stopOption = "stop"; ///< option of strategies that can stop at the knee of the loss
-
 QString unitName(CutUnit unit) {
     switch (unit) {
     case CutUnit::head:
@@ -51,6 +49,9 @@ QString unitName(CutUnit unit) {
     }
     return {};
 }
+
+constexpr int sliderSteps = 1000;               ///< positions of a slider that stands for a percentage
+constexpr std::string_view stopOption = "stop"; ///< option of strategies that can stop at the knee of the loss
 
 bool canCutBy(const MetricInfo& metric) {
     try {
@@ -83,6 +84,7 @@ CutBox::CutBox(Document* document, QWidget* parent)
     , m_protected(new StillLabel)
     , m_protect(new QToolButton)
     , m_cut(new QPushButton(tr("C&ut"))) {
+    setObjectName("cutBox");
     m_metric->setAccessibleName(tr("Metric to cut by"));
     m_metric->setWhatsThis(tr("The metric or strategy that ranks the units for the cut."));
     for (QWidget* field :
@@ -184,9 +186,9 @@ void CutBox::showProtection() {
     const Protection& units = m_document->masks()->isProtected();
     QStringList parts;
     if (!units.layers.empty())
-        parts << QString::fromStdString(counted(units.layers.size(), "layer"));
+        parts << countText(units.layers.size(), "layer");
     if (!units.heads.empty())
-        parts << QString::fromStdString(counted(units.heads.size(), "head"));
+        parts << countText(units.heads.size(), "head");
     m_protected->setText(parts.isEmpty() ? tr("Nothing is protected.") : tr("%1 protected").arg(parts.join(", ")));
     preview();
 }

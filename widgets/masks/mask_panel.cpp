@@ -53,6 +53,7 @@ MaskListBox::MaskListBox(Document* document, QWidget* parent)
     , m_names(new QComboBox)
     , m_note(new QLineEdit)
     , m_more(new QToolButton) {
+    setObjectName("maskList");
     m_names->setEditable(true);
     m_names->setInsertPolicy(QComboBox::NoInsert);
     m_names->setCompleter(nullptr);

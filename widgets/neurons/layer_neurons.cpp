@@ -4,6 +4,7 @@
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/neurons/neuron_threshold.h"
 #include "widgets/neurons/neuron_values.h"
 #include "widgets/plot/figure_widget.h"
@@ -231,7 +232,7 @@ void LayerNeurons::contextMenuEvent(QContextMenuEvent* event) {
     QMenu menu(this);
     const std::vector<int> neurons = selected();
     if (!neurons.empty()) {
-        const QString count = QString::fromStdString(counted(neurons.size(), "neuron"));
+        const QString count = countText(neurons.size(), "neuron");
         menu.addAction((wouldCut(neurons) ? tr("C&ut %1") : tr("&Restore %1")).arg(count), this,
                        &LayerNeurons::cutOrRestore);
         menu.addSeparator();

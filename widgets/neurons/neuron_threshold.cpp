@@ -4,6 +4,7 @@
 #include "analysis/base/text.h"
 #include "analysis/strategies/prune.h"
 #include "widgets/document/mask_editor.h"
+#include "widgets/language/shown_texts.h"
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
@@ -24,10 +25,6 @@ namespace secateur {
 namespace {
 
 constexpr int slidesPerPercent = 10;
-
-QString withCount(std::size_t count, const char* thing) {
-    return QString::fromStdString(secateur::counted(count, thing));
-}
 
 bool isBeyond(double value, PruneFirst end, double bound) {
     return end == PruneFirst::low ? value <= bound : end == PruneFirst::high && value >= bound;
@@ -178,7 +175,7 @@ void NeuronThreshold::apply() {
         m_base = m_masks->mask();
     m_result = std::move(result);
     m_applied = choice;
-    const QString neurons = withCount(m_chosen, "neuron");
+    const QString neurons = countText(m_chosen, "neuron");
     const QString action = choice.layer ? tr("Cut %1 of layer %2").arg(neurons).arg(*choice.layer)
                                         : tr("Cut %1 % of every layer's neurons").arg(choice.percent);
     const std::size_t spared = m_protected;
@@ -186,7 +183,7 @@ void NeuronThreshold::apply() {
     m_masks->setPreview({});
     if (spared > 0)
         emit m_masks->refused(choice.layer ? tr("Layer %1 is protected.").arg(*choice.layer)
-                                           : tr("%1 left alone.").arg(withCount(spared, "protected layer")));
+                                           : tr("%1 left alone.").arg(countText(spared, "protected layer")));
     emit changed();
 }
 
@@ -201,10 +198,10 @@ QString NeuronThreshold::text() const {
     if (!m_previewed || !m_refusal.isEmpty())
         return m_refusal;
     QString text =
-        m_previewed->layer ? withCount(m_chosen, "neuron") : tr("%1 in all").arg(withCount(m_chosen, "neuron"));
+        m_previewed->layer ? countText(m_chosen, "neuron") : tr("%1 in all").arg(countText(m_chosen, "neuron"));
     if (m_protected > 0)
         text = m_previewed->layer ? tr("the layer is protected")
-                                  : text + tr(" · %1 left alone").arg(withCount(m_protected, "protected layer"));
+                                  : text + tr(" · %1 left alone").arg(countText(m_protected, "protected layer"));
     return text;
 }
 

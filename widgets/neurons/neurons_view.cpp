@@ -13,6 +13,7 @@
 #include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neuron_threshold.h"
 #include "widgets/plot/figure_widget.h"
+#include "widgets/results/empty_page.h"
 #include "widgets/results/passed_focus.h"
 #include "widgets/results/result_combo.h"
 #include "widgets/results/scale_combo.h"
@@ -51,6 +52,7 @@ NeuronsView::NeuronsView(Document* document, Selection* selection, QWidget* pare
     , m_metric(new ResultCombo(document, [](const MetricInfo& info) { return info.scope == Scope::neuron; }))
     , m_scale(new ScaleCombo({ScaleKind::automatic, ScaleKind::linear, ScaleKind::logarithmic}))
     , m_stack(new QStackedWidget)
+    , m_unmeasured(new UnmeasuredPage(document))
     , m_splitter(new QSplitter(Qt::Vertical))
     , m_panel(new LayersPanel(document->masks(), selection, LayersPlot::Marked::mlp,
                               [this](int layer, bool exact) { return quantilesOf(layer, exact); }))
@@ -94,7 +96,7 @@ void NeuronsView::build() {
     m_splitter->setChildrenCollapsible(false);
     m_layer->hide();
     m_stack->addWidget(emptyPage(tr("Drop a model folder or file here")));
-    m_stack->addWidget(emptyPage(tr("Measure this metric to see its neurons")));
+    m_stack->addWidget(m_unmeasured);
     m_stack->addWidget(m_splitter);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -121,6 +123,10 @@ void NeuronsView::connectAll() {
     connect(m_document->measurements(), &Measurements::resultChanged, this, [this](const QString& id) {
         if (parseResultKey(resultId()).resultId == id.toStdString() && !m_refresh->isActive())
             m_refresh->start();
+    });
+    connect(m_document->measurements(), &Measurements::stateChanged, this, [this] {
+        if (!result() && !m_refresh->isActive())
+            m_refresh->start(); // the page says what is measured
     });
     connect(m_document->comparison(), &Comparison::changed, this, [this] {
         m_layerIsStale = true;
@@ -242,6 +248,8 @@ bool NeuronsView::summarise(int budgetMs) {
 void NeuronsView::draw() {
     m_scale->offer(m_quantiles.values());
     m_actions->setEnabled(result());
+    if (!result())
+        m_unmeasured->name({shownKey()});
     m_stack->setCurrentIndex(!m_document->isOpen() ? 0 : !result() ? 1 : 2);
     m_cuts->setVisible(result());
     m_threshold->setValues(&m_values, result() ? result()->request : MetricRequest());

@@ -26,6 +26,7 @@ class NeuronThreshold;
 class ResultCombo;
 class ScaleCombo;
 class Selection;
+class UnmeasuredPage;
 
 /// The distribution of a neuron metric in every layer, and below it the neurons of the clicked layer. Marks the cuts of
 /// MLPs and neurons. Cuts a share of the neurons of each layer, or single neurons.
@@ -98,6 +99,7 @@ private:
     ResultCombo* m_metric;
     ScaleCombo* m_scale;
     QStackedWidget* m_stack;
+    UnmeasuredPage* m_unmeasured;
     QSplitter* m_splitter;
     LayersPanel* m_panel;
     LayersPlot* m_plot;

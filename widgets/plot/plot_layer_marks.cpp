@@ -67,8 +67,13 @@ std::vector<MarkEntry> entriesOf(const std::vector<LayerMark>& layers) {
 }
 
 QString markText(MarkEntry entry) {
-    static constexpr std::array texts{"attention dropped", "MLP dropped", "block dropped", "Q/K bypassed",
-                                      "heads cut",         "neurons cut", "preview"};
+    static constexpr std::array texts{QT_TRANSLATE_NOOP("LayerMarks", "attention dropped"),
+                                      QT_TRANSLATE_NOOP("LayerMarks", "MLP dropped"),
+                                      QT_TRANSLATE_NOOP("LayerMarks", "block dropped"),
+                                      QT_TRANSLATE_NOOP("LayerMarks", "Q/K bypassed"),
+                                      QT_TRANSLATE_NOOP("LayerMarks", "heads cut"),
+                                      QT_TRANSLATE_NOOP("LayerMarks", "neurons cut"),
+                                      QT_TRANSLATE_NOOP("LayerMarks", "preview")};
     return QCoreApplication::translate("LayerMarks", texts[static_cast<std::size_t>(entry)]);
 }
 

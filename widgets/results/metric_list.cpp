@@ -6,6 +6,7 @@
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/measurements.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/results/metric_names.h"
 #include "widgets/results/metric_tree.h"
 #include "widgets/results/text_combo.h"
@@ -64,12 +65,12 @@ QString explanation(const MetricRequest& request) {
     QString html =
         QStringLiteral("<b>%1</b><p><code>%2</code></p><p>%3</p><p style='font-size:large'>%4</p><p>%5 · %6</p>")
             .arg(metricTitle(request).toHtmlEscaped(), QString::fromStdString(request.resultId()).toHtmlEscaped(),
-                 toQString(info.summary).toHtmlEscaped(), toQString(info.formula).toHtmlEscaped(),
+                 rowText(info.summary).toHtmlEscaped(), toQString(info.formula).toHtmlEscaped(),
                  toQString(info.source).toHtmlEscaped(), costWords(info.needs));
     for (const OptionInfo& option : info.options)
         if (request.options.contains(std::string(option.name)))
             html +=
-                QStringLiteral("<p>%1: %2</p>").arg(toQString(option.name), toQString(option.meaning).toHtmlEscaped());
+                QStringLiteral("<p>%1: %2</p>").arg(toQString(option.name), rowText(option.meaning).toHtmlEscaped());
     return html;
 }
 
@@ -172,6 +173,7 @@ MetricList::MetricList(Document* document, QWidget* parent)
 }
 
 void MetricList::build() {
+    setObjectName("metricList");
     m_filter->setPlaceholderText(tr("Filter by title or id"));
     m_filter->setAccessibleName(tr("Filter of the metrics"));
     m_filter->setToolTip(tr("Lists only the metrics whose title or id contains this text"));
@@ -257,7 +259,7 @@ void MetricList::refresh() {
 void MetricList::addRow(const MetricRequest& request, QTreeWidgetItem* parent) {
     const QString id = QString::fromStdString(request.resultId());
     QTreeWidgetItem* item = m_tree->addRow(parent ? parent : m_tree->group(request.info->needs),
-                                           parent ? variantName(request) : toQString(request.info->title), id);
+                                           parent ? variantName(request) : rowText(request.info->title), id);
     item->setToolTip(nameColumn, explanation(request));
     m_rows[id] = {item, request};
     updateRow(id);
@@ -328,7 +330,7 @@ void MetricList::buildForm(const MetricRequest& request) {
     while (m_form->rowCount() > 0)
         m_form->removeRow(0);
     m_formInfo = request.info;
-    m_formTitle->setText(tr("Options of %1").arg(toQString(request.info->title)));
+    m_formTitle->setText(tr("Options of %1").arg(rowText(request.info->title)));
     m_formTitle->setToolTip(toQString(request.info->id));
     m_formTitle->setVisible(!request.info->options.empty());
     m_measuring->setVisible(request.info->needs != Needs::weights);
@@ -358,7 +360,7 @@ void MetricList::addOption(const OptionInfo& option, const MetricRequest& reques
         field = line;
     }
     field->setObjectName(name);
-    field->setToolTip(toQString(option.meaning));
+    field->setToolTip(rowText(option.meaning));
     m_options.push_back(field);
 }
 

@@ -4,6 +4,7 @@
 #include "analysis/metrics/usual_request.h"
 #include "widgets/document/document.h"
 #include "widgets/document/measurements.h"
+#include "widgets/language/shown_texts.h"
 
 #include <QCoreApplication>
 
@@ -16,7 +17,8 @@ QString toQString(std::string_view text) {
 }
 
 QString metricTitle(const MetricRequest& request) {
-    return QString::fromStdString(titleOf(request));
+    const qsizetype titleSize = toQString(request.info->title).size();
+    return rowText(request.info->title) + QString::fromStdString(titleOf(request)).mid(titleSize); // with its options
 }
 
 QStringList classNames(const MetricInfo& metric) {
@@ -42,7 +44,7 @@ QStringList featuresOf(const MetricResult& result, std::size_t row, std::size_t 
 }
 
 QString metricHelp(const MetricRequest& request) {
-    return toQString(request.info->summary) + '\n' + toQString(request.info->formula) + '\n' +
+    return rowText(request.info->summary) + '\n' + toQString(request.info->formula) + '\n' +
            toQString(request.resultId());
 }
 

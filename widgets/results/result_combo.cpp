@@ -56,9 +56,9 @@ bool ResultCombo::choose(const QString& key) {
 
 namespace {
 
-QString readoutText(const char* text) {
-    return QCoreApplication::translate("HeadReadout", text);
-}
+struct ReadoutTexts {
+    Q_DECLARE_TR_FUNCTIONS(HeadReadout)
+};
 
 /// A number as an ordinal: "95th".
 QString ordinal(int number) {
@@ -138,15 +138,15 @@ QString HeadReadout::state(HeadId head) const {
         return {};
     QString text;
     if (!layer.block)
-        text += readoutText(" · cut with its block");
+        text += ReadoutTexts::tr(" · cut with its block");
     else if (layer.attention == AttentionCut::drop)
-        text += readoutText(" · cut with its attention");
+        text += ReadoutTexts::tr(" · cut with its attention");
     else if (masks.isCut(head))
-        text += readoutText(" · cut");
+        text += ReadoutTexts::tr(" · cut");
     else if (layer.attention == AttentionCut::bypassQk)
-        text += readoutText(" · Q/K bypassed, α %1").arg(layer.alpha);
+        text += ReadoutTexts::tr(" · Q/K bypassed, α %1").arg(layer.alpha);
     if (masks.isProtected().has(head))
-        text += readoutText(" · protected");
+        text += ReadoutTexts::tr(" · protected");
     return text;
 }
 
@@ -176,15 +176,15 @@ QString HeadReadout::describe(HeadId head) const {
     if (!shown.request.info->unit.empty())
         text += ' ' + toQString(shown.request.info->unit);
     if (error > 0)
-        text += readoutText(" (estimate)");
+        text += ReadoutTexts::tr(" (estimate)");
     const auto finite = std::count_if(m_ranks.begin(), m_ranks.end(), [](int rank) { return rank > 0; });
     const std::size_t cell = row * shown.values.columns() + column(head);
     if (cell < m_ranks.size())
-        text += (m_uncertain[cell] ? readoutText(" · rank ≈%1/%2") : readoutText(" · rank %1/%2"))
+        text += (m_uncertain[cell] ? ReadoutTexts::tr(" · rank ≈%1/%2") : ReadoutTexts::tr(" · rank %1/%2"))
                     .arg(m_ranks[cell])
                     .arg(finite);
     if (const double percent = percentBelow(shown.values.row(row), *number); !std::isnan(percent))
-        text += readoutText(" · %1 percentile of layer").arg(ordinal(static_cast<int>(std::lround(percent))));
+        text += ReadoutTexts::tr(" · %1 percentile of layer").arg(ordinal(static_cast<int>(std::lround(percent))));
     return text + state(head);
 }
 

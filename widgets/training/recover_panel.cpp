@@ -56,7 +56,7 @@ RecoverPanel::RecoverPanel(Document* document, Recovery* recovery, RecoveryForec
     , m_state(new StillLabel(stateLines))
     , m_progress(new QProgressBar)
     , m_plot(new FigureWidget)
-    , m_save(new QPushButton(tr("Save a&dapter…")))
+    , m_save(new QPushButton)
     , m_evaluate(new QPushButton)
     , m_drawing(new QTimer(this)) {
     build();
@@ -105,11 +105,8 @@ void RecoverPanel::build() {
 }
 
 void RecoverPanel::addAdapterButtons(QVBoxLayout& column) {
-    m_save->setToolTip(tr("Writes the adapter with the lowest held-out loss as a folder that PEFT loads"));
-    auto* row = new QHBoxLayout;
-    row->addWidget(m_save);
-    row->addWidget(m_evaluate);
-    column.addLayout(row);
+    for (QPushButton* button : {m_save, m_evaluate}) // below each other, because the panel is narrow
+        column.addWidget(button);
 }
 
 /// One row: the button that starts, or those that end.
@@ -165,7 +162,11 @@ void RecoverPanel::refresh() {
     m_cancel->setEnabled(m_recovery->state() != RecoveryState::cancelling);
     m_progress->setVisible(isOn);
     m_progress->setValue(static_cast<int>(m_recovery->fraction() * trainingBarSteps));
-    m_save->setVisible(m_recovery->hasAdapter());
+    m_save->setVisible(m_recovery->hasResult());
+    const bool isMask = m_recovery->hasResult() && !m_recovery->hasAdapter();
+    m_save->setText(isMask ? tr("Save &mask…") : tr("Save a&dapter…"));
+    m_save->setToolTip(isMask ? tr("Writes the mask with the trained compensation into a folder")
+                              : tr("Writes the adapter with the lowest held-out loss as a folder that PEFT loads"));
     const bool isEvaluating = m_evaluation->isBusy();
     m_evaluate->setText(isEvaluating ? tr("Stop the e&valuation") : tr("E&valuate an adapter…"));
     m_evaluate->setToolTip(isEvaluating
@@ -207,6 +208,22 @@ bool RecoverPanel::canStart() const {
     }
 }
 
+/// "Updates of rank 8, norms with the dense model as teacher"
+QString RecoverPanel::trainedText(const TrainingSettings& settings) {
+    QStringList parts;
+    if (!settings.targets.empty())
+        parts << tr("updates of rank %1").arg(settings.adapter.rank);
+    if (settings.trainsNorms)
+        parts << tr("norms");
+    if (settings.trainsHead)
+        parts << tr("classifier");
+    if (settings.trainsCompensation)
+        parts << tr("compensation");
+    const QString all = parts.join(tr(", "));
+    const QString text = all.left(1).toUpper() + all.mid(1);
+    return settings.teacherWeight > 0 ? tr("%1 with the dense model as teacher").arg(text) : text;
+}
+
 /// What a run would do, or why there can be none.
 QString RecoverPanel::startText() const {
     if (!m_document->isOpen())
@@ -219,12 +236,10 @@ QString RecoverPanel::startText() const {
                              : tr("Mask: %1.").arg(QString::fromStdString(mask.name));
     try {
         const TrainingSettings settings = m_fields->settings();
+        const QString step =
+            settings.sequencesOfStep() == 1 ? tr("1 sequence") : tr("%1 sequences").arg(settings.sequencesOfStep());
         const QString updates =
-            tr("%1\nUpdates of rank %2, %3 in a step; a twentieth is held out.")
-                .arg(what)
-                .arg(settings.adapter.rank)
-                .arg(settings.sequencesOfStep() == 1 ? tr("1 sequence")
-                                                     : tr("%1 sequences").arg(settings.sequencesOfStep()));
+            tr("%1\n%2, %3 in a step; a twentieth is held out.").arg(what, trainedText(settings), step);
         const QString duration = forecastText(settings);
         return duration.isEmpty() ? updates : updates + '\n' + duration;
     } catch (const Error& error) {
@@ -336,12 +351,13 @@ void RecoverPanel::openAdapter() {
 
 void RecoverPanel::chooseFolder() {
     auto* dialog =
-        new QFileDialog(this, tr("Save the adapter"), QSettings().value("folder").toString(), tr("A new folder (*)"));
+        new QFileDialog(this, tr("Save the training"), QSettings().value("folder").toString(), tr("A new folder (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setAcceptMode(QFileDialog::AcceptSave);
     dialog->setFileMode(QFileDialog::AnyFile);
     dialog->selectFile(fileNameOf(m_document->session().model.name) + '-' +
-                       fileNameOf(m_recovery->maskName().toStdString()) + "-adapter");
+                       fileNameOf(m_recovery->maskName().toStdString()) +
+                       (m_recovery->hasAdapter() ? "-adapter" : "-trained"));
     connect(dialog, &QFileDialog::fileSelected, this, [this, dialog](const QString& path) {
         QSettings().setValue("folder", dialog->directory().absolutePath());
         m_recovery->save(path);

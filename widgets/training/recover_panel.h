@@ -18,8 +18,8 @@ class RecoveryForecast;
 class StillLabel;
 class TrainingFields;
 
-/// The panel *Recover*: the settings of a training under the mask and the expected duration, the losses while it trains, and
-/// the outcome. A trained adapter is evaluated; so is one that the user opens.
+/// The panel *Recover*: the settings of a training under the mask and the expected duration, the losses while it
+/// trains, and the outcome. A trained adapter is evaluated; so is one that the user opens.
 class RecoverPanel : public QWidget {
     Q_OBJECT
 
@@ -42,6 +42,7 @@ private:
     void refresh();
     void draw();
     bool canStart() const;
+    static QString trainedText(const TrainingSettings& settings);
     QString startText() const;
     QString forecastText(const TrainingSettings& settings) const;
     QString stateText() const;

@@ -44,8 +44,12 @@ bool Recovery::canResume() const {
     return m_state == State::paused || (m_state == State::failed && !m_curve.records.empty());
 }
 
-bool Recovery::hasAdapter() const {
+bool Recovery::hasResult() const {
     return !isBusy() && !m_key.empty() && !m_curve.records.empty();
+}
+
+bool Recovery::hasAdapter() const {
+    return hasResult() && m_request.settings.hasAdapter();
 }
 
 double Recovery::tokensPerSecond() const {
@@ -158,21 +162,42 @@ void Recovery::end(quint64 job, State state) {
 
 void Recovery::finish(State state) {
     setState(state);
-    if ((state == State::done || state == State::cancelled) && hasAdapter())
-        emit trained();
+    if ((state != State::done && state != State::cancelled) || !hasResult())
+        return;
+    if (m_request.settings.trainsCompensation)
+        listMask();
+    emit trained();
+}
+
+/// Adds the mask with its trained compensation to the list.
+void Recovery::listMask() {
+    const auto work = [document = m_document, open = m_document->services().recoveredModel, model = m_document->model(),
+                       request = m_request, key = m_key,
+                       name = tr("%1, trained").arg(m_maskName)](const Progress&) mutable {
+        request.mask.modelName = model->card().name;
+        request.mask.fingerprint = model->fingerprint();
+        const std::optional<MaskRecord> mask = open(model, request, key).mask;
+        return [document, mask, name] {
+            if (mask)
+                document->masks()->addMask(name, *mask);
+        };
+    };
+    m_document->start(tr("Reading the trained mask"), JobRunner::Priority::files, work);
 }
 
 void Recovery::save(const QString& folder) {
-    if (!hasAdapter())
+    if (!hasResult())
         return;
-    const auto work = [document = m_document, write = m_document->services().writeRecovered, model = m_document->model(),
-                       request = m_request, key = m_key, folder](const Progress&) mutable {
+    const auto work = [document = m_document, write = m_document->services().writeRecovered,
+                       model = m_document->model(), request = m_request, key = m_key, folder](const Progress&) mutable {
         request.mask.modelName = model->card().name;
         request.mask.fingerprint = model->fingerprint();
         write(*model, request, key, folder.toStdString());
-        return [document, folder] { emit document->noticed(tr("Saved the adapter to %1.").arg(folder)); };
+        const QString saved =
+            request.settings.hasAdapter() ? tr("Saved the adapter to %1.") : tr("Saved the mask to %1.");
+        return [document, notice = saved.arg(folder)] { emit document->noticed(notice); };
     };
-    m_document->start(tr("Saving the adapter"), JobRunner::Priority::files, work);
+    m_document->start(tr("Saving the training"), JobRunner::Priority::files, work);
 }
 
 void Recovery::setState(State state) {

@@ -17,7 +17,8 @@ namespace secateur {
 class Document;
 
 /// Trains the open model under its current mask in the background. A run that is paused, or ended with the program,
-/// continues from its checkpoint. Lives on the GUI thread.
+/// continues from its checkpoint. A compensation that was trained becomes that of a new mask in the list. Lives on the
+/// GUI thread.
 class Recovery : public QObject {
     Q_OBJECT
 
@@ -40,7 +41,9 @@ public:
     bool isBusy() const { return m_job != 0; }
     /// Whether a run has stopped and can continue.
     bool canResume() const;
-    /// Whether save() has an adapter to write: a run has stopped after at least one step.
+    /// Whether a run has stopped after at least one step, so that save() has something to write.
+    bool hasResult() const;
+    /// Whether the result has an adapter, and not only the compensation of a mask.
     bool hasAdapter() const;
     const TrainingCurve& curve() const { return m_curve; }
     const RecoveryRequest& request() const { return m_request; }
@@ -59,12 +62,12 @@ public:
     void resume();
     /// Ends the run. The best adapter so far is the result.
     void cancel();
-    /// Writes the best adapter to a folder.
+    /// Writes the best adapter to a folder, or the mask with its compensation if only that is trained.
     void save(const QString& folder);
 
 signals:
     void changed();
-    /// A run ended by itself or was cancelled, and hasAdapter().
+    /// A run ended by itself or was cancelled, and hasResult().
     void trained();
 
 private:
@@ -81,6 +84,7 @@ private:
     void takeNews();
     void end(quint64 job, State state);
     void finish(State state);
+    void listMask();
     void setState(State state);
     void forget();
 

@@ -3,6 +3,7 @@
 #include "widgets/document/document.h"
 #include "widgets/results/text_combo.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QFormLayout>
@@ -21,6 +22,7 @@ namespace secateur {
 namespace {
 
 constexpr std::string_view usualRecipe = "quick";
+constexpr double usualTeacherWeight = 0.5;
 constexpr std::array<double, 3> usualAmounts{10, 200, 1}; ///< by unit
 
 QString fieldText(std::string_view text) {
@@ -75,7 +77,13 @@ TrainingFields::TrainingFields(QWidget* parent)
     , m_fold(new QToolButton)
     , m_rank(new QSpinBox)
     , m_rate(new RateBox)
-    , m_length(new QSpinBox) {
+    , m_length(new QSpinBox)
+    , m_lora(new QCheckBox(tr("LoRA")))
+    , m_norms(new QCheckBox(tr("Norms")))
+    , m_head(new QCheckBox(tr("Classifier")))
+    , m_compensation(new QCheckBox(tr("Compensation")))
+    , m_teacher(new QCheckBox(tr("Dense model")))
+    , m_teacherWeight(new QDoubleSpinBox) {
     build();
     chooseRecipe(std::string(usualRecipe));
     connect(m_recipe, &QComboBox::activated, this, [this] {
@@ -88,10 +96,12 @@ TrainingFields::TrainingFields(QWidget* parent)
         emit changed();
     });
     connect(m_data, &TextCombo::chosen, this, &TrainingFields::changed);
-    for (QDoubleSpinBox* box : {m_amount, m_rate})
+    for (QDoubleSpinBox* box : {m_amount, m_rate, m_teacherWeight})
         connect(box, &QDoubleSpinBox::valueChanged, this, &TrainingFields::changed);
     for (QSpinBox* box : {m_rank, m_length})
         connect(box, &QSpinBox::valueChanged, this, &TrainingFields::changed);
+    for (QCheckBox* box : {m_lora, m_norms, m_head, m_compensation, m_teacher})
+        connect(box, &QCheckBox::toggled, this, &TrainingFields::changed);
 }
 
 void TrainingFields::build() {
@@ -158,8 +168,40 @@ QWidget* TrainingFields::options() {
     form->addRow(tr("Rank"), m_rank);
     form->addRow(tr("Learning rate"), m_rate);
     form->addRow(tr("Length"), m_length);
+    form->addRow(tr("Trained"), trainedWeights());
+    form->addRow(tr("Teacher"), teacher());
+    form->addRow(tr("Weight"), m_teacherWeight);
     box->setLayout(form);
     return box;
+}
+
+QWidget* TrainingFields::trainedWeights() {
+    m_lora->setToolTip(tr("Low-rank updates of the projections"));
+    m_norms->setToolTip(tr("The weights of the norms"));
+    m_head->setToolTip(tr("The classifier of an encoder. If the model has none with the classes of the data, a new one "
+                          "is trained."));
+    m_compensation->setToolTip(tr("Factors of kept heads and neurons, and biases of attention and MLP. They become the "
+                                  "compensation of the mask."));
+    auto* box = new QWidget;
+    auto* column = new QVBoxLayout(box);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(2);
+    for (QCheckBox* kind : {m_lora, m_norms, m_head, m_compensation})
+        column->addWidget(kind);
+    return box;
+}
+
+QWidget* TrainingFields::teacher() {
+    constexpr double step = 0.05;
+    m_teacher->setToolTip(tr("Also learns the probabilities of the dense model on the training data. It runs once for "
+                             "each sequence."));
+    m_teacherWeight->setRange(step, 1);
+    m_teacherWeight->setSingleStep(step);
+    m_teacherWeight->setToolTip(tr("Share of the divergence from the teacher in the loss"));
+    setUpField(m_teacherWeight, tr("Weight of the teacher"));
+    connect(m_teacher, &QCheckBox::toggled, m_teacherWeight, &QWidget::setEnabled);
+    m_teacherWeight->setEnabled(false);
+    return m_teacher;
 }
 
 void TrainingFields::chooseRecipe(const std::string& id) {
@@ -175,6 +217,12 @@ void TrainingFields::takeRecipe() {
     m_rank->setValue(settings.adapter.rank);
     m_rate->setValue(settings.learningRate);
     m_length->setValue(settings.length);
+    m_lora->setChecked(!settings.targets.empty());
+    m_norms->setChecked(settings.trainsNorms);
+    m_head->setChecked(settings.trainsHead);
+    m_compensation->setChecked(settings.trainsCompensation);
+    m_teacher->setChecked(settings.teacherWeight > 0);
+    m_teacherWeight->setValue(settings.teacherWeight > 0 ? settings.teacherWeight : usualTeacherWeight);
     if (settings.minutes > 0)
         setDuration(minutes, settings.minutes);
     else if (settings.steps > 0)
@@ -199,6 +247,12 @@ TrainingSettings TrainingFields::settings() const {
     settings.adapter.rank = m_rank->value();
     settings.learningRate = m_rate->value();
     settings.length = m_length->value();
+    if (!m_lora->isChecked())
+        settings.targets.clear();
+    settings.trainsNorms = m_norms->isChecked();
+    settings.trainsHead = m_head->isChecked();
+    settings.trainsCompensation = m_compensation->isChecked();
+    settings.teacherWeight = m_teacher->isChecked() ? m_teacherWeight->value() : 0;
     const double amount = m_amount->value();
     settings.minutes = m_unit->currentIndex() == minutes ? amount : 0;
     settings.steps = m_unit->currentIndex() == steps ? static_cast<std::int64_t>(amount) : 0;
@@ -220,6 +274,33 @@ void TrainingFields::keep(Document& document) const {
     document.setView("recover.rank", std::to_string(m_rank->value()));
     document.setView("recover.rate", QString::number(m_rate->value()).toStdString());
     document.setView("recover.length", std::to_string(m_length->value()));
+    QStringList trained;
+    for (const auto& [name, box] : trainedBoxes())
+        if (box->isChecked())
+            trained << name;
+    document.setView("recover.trained", trained.join(',').toStdString());
+    document.setView("recover.teacher",
+                     m_teacher->isChecked() ? m_teacherWeight->cleanText().toStdString() : std::string("0"));
+}
+
+/// @param trained names of trainedBoxes(), separated by commas; empty = those of the recipe
+void TrainingFields::restoreChoices(const QString& trained, const QString& teacher) {
+    const QStringList names = trained.split(',', Qt::SkipEmptyParts);
+    for (const auto& [name, box] : trainedBoxes())
+        if (!names.isEmpty())
+            box->setChecked(names.contains(QLatin1String(name)));
+    if (const double weight = teacher.toDouble(); weight > 0) {
+        m_teacher->setChecked(true);
+        m_teacherWeight->setValue(weight);
+    }
+}
+
+/// A classifier belongs to encoders, a teacher to decoders.
+void TrainingFields::offer(bool isEncoder) {
+    QCheckBox* absent = isEncoder ? m_teacher : m_head;
+    absent->setChecked(false);
+    absent->setEnabled(false);
+    (isEncoder ? m_head : m_teacher)->setEnabled(true);
 }
 
 void TrainingFields::restore(const Document& document) {
@@ -235,7 +316,9 @@ void TrainingFields::restore(const Document& document) {
             m_rank->setValue(stored("recover.rank").toInt());
             m_rate->setValue(stored("recover.rate").toDouble());
             m_length->setValue(stored("recover.length").toInt());
+            restoreChoices(stored("recover.trained"), stored("recover.teacher"));
         }
+        offer(document.isOpen() && document.spec().family == Family::encoder);
     }
     emit changed();
 }

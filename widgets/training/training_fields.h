@@ -4,8 +4,11 @@
 
 #include <QWidget>
 
+#include <array>
 #include <string>
+#include <utility>
 
+class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
 class QFormLayout;
@@ -30,7 +33,8 @@ public:
     std::string data() const;
     /// Writes the fields into the session's view.
     void keep(Document& document) const;
-    /// Sets the fields to those of the session's view, or to the usual ones.
+    /// Sets the fields to those of the session's view, or to the usual ones. Offers what the model has: a classifier of
+    /// encoders, a teacher of decoders.
     void restore(const Document& document);
 
 signals:
@@ -42,10 +46,18 @@ private:
     void build();
     void addDuration(QFormLayout& form);
     QWidget* options();
+    QWidget* trainedWeights();
+    QWidget* teacher();
     void chooseRecipe(const std::string& id);
     void takeRecipe();
     void setDuration(Unit unit, double amount);
     void takeUnit();
+    void restoreChoices(const QString& trained, const QString& teacher);
+    void offer(bool isEncoder);
+    /// The boxes of the kinds of weights, by their names in `recover --train`.
+    std::array<std::pair<const char*, QCheckBox*>, 4> trainedBoxes() const {
+        return {{{"lora", m_lora}, {"norms", m_norms}, {"head", m_head}, {"compensation", m_compensation}}};
+    }
 
     QComboBox* m_recipe;
     TextCombo* m_data;
@@ -55,6 +67,12 @@ private:
     QSpinBox* m_rank;
     QDoubleSpinBox* m_rate;
     QSpinBox* m_length;
+    QCheckBox* m_lora;
+    QCheckBox* m_norms;
+    QCheckBox* m_head;
+    QCheckBox* m_compensation;
+    QCheckBox* m_teacher;
+    QDoubleSpinBox* m_teacherWeight;
 };
 
 } // namespace secateur

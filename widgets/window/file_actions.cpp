@@ -8,8 +8,10 @@
 #include "widgets/document/mask_jobs.h"
 #include "widgets/gallery/report_dialog.h"
 #include "widgets/jobs/messages.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/window/mask_opening.h"
-#include "widgets/window/welcome_page.h"
+#include "widgets/window/recent_files.h"
+#include "widgets/window/view_memory.h"
 
 #include <QDir>
 #include <QFileDialog>
@@ -30,10 +32,6 @@ namespace {
 
 constexpr int savedMs = 5000;
 constexpr auto maskEnding = ".mask.json";
-
-QString countOf(int count, const char* thing) {
-    return QString::fromStdString(secateur::counted(static_cast<std::uint64_t>(count), thing));
-}
 
 /// Opens a file dialog that does not block the window. It starts in the folder of the previous dialog.
 void choose(QWidget* parent, QFileDialog::AcceptMode mode, QFileDialog::FileMode files, const QString& title,
@@ -110,7 +108,7 @@ FileActions::FileActions(QMainWindow* window, Document* document, MessageBar* me
 
 void FileActions::offerLeftovers(MessageBar* messages) {
     for (const Leftover& leftover : m_autosave->leftovers()) {
-        const QString what = leftover.masks > 0         ? countOf(leftover.masks, "unsaved mask")
+        const QString what = leftover.masks > 0 ? countText(static_cast<std::uint64_t>(leftover.masks), "unsaved mask")
                              : leftover.evaluations > 0 ? tr("Unsaved evaluations")
                                                         : tr("Unsaved settings");
         const QString text = tr("Secateur closed unexpectedly. %1 of %2 can be recovered.").arg(what, leftover.model);
@@ -177,7 +175,10 @@ void FileActions::listRecent(QMenu* menu) {
     for (const QString& path : files)
         menu->addAction(QDir::toNativeSeparators(path), this, [this, path] { open(path); });
     menu->addSeparator();
-    QAction* forget = menu->addAction(tr("&Clear this list"), this, [] { forgetRecentFiles(); });
+    QAction* forget = menu->addAction(tr("&Clear this list"), this, [] {
+        forgetRecentFiles();
+        ViewMemory::forget();
+    });
     forget->setEnabled(!files.isEmpty());
 }
 

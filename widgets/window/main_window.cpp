@@ -1,6 +1,7 @@
 #include "widgets/window/main_window.h"
 
 #include "widgets/attention/attention_view.h"
+#include "widgets/document/autosave.h"
 #include "widgets/document/commands.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
@@ -24,15 +25,19 @@
 #include "widgets/masks/mask_panel.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
+#include "widgets/window/central_pages.h"
+#include "widgets/window/crash_notice.h"
 #include "widgets/window/file_actions.h"
 #include "widgets/window/focus_ring.h"
+#include "widgets/window/layouts.h"
 #include "widgets/window/panels.h"
 #include "widgets/window/plain_labels.h"
 #include "widgets/window/theme.h"
+#include "widgets/window/view_memory.h"
 #include "widgets/window/view_tabs.h"
-#include "widgets/window/welcome_page.h"
 #include "widgets/window/window_commands.h"
 #include "widgets/window/window_search.h"
+#include "widgets/window/window_tours.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -41,6 +46,8 @@
 #include <QSettings>
 #include <QStatusBar>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace secateur {
 
@@ -84,14 +91,21 @@ MainWindow::MainWindow(Document* document, JobRunner* jobs, const QSize& room, Q
     buildStatusBar(jobs);
     m_files = new FileActions(this, document, m_messages);
     auto* search = new WindowSearch(this, document, m_files, m_views, m_panels, m_pages);
-    m_commands = new WindowCommands(
-        {this, document, m_selection, m_live, m_copier, m_filterBar, m_views, m_panels, m_files, search});
+    auto* layouts = new Layouts(this, m_panels, m_views);
+    connect(layouts, &Layouts::failed, this, &MainWindow::fail);
+    m_tours = new WindowTours(this, document, m_selection, m_views, m_pages, m_files, m_messages);
+    m_commands = new WindowCommands({this, document, m_selection, m_live, m_copier, m_filterBar, m_views, m_panels,
+                                     layouts, m_files, search, m_tours});
     connectDocument(jobs);
     connectPanels();
     connectCopier();
+    m_memory = new ViewMemory(
+        document, m_views, {[this] { return m_filter->text(); }, [this](const QString& text) { restoreFilter(text); }},
+        this);
     m_panels->restoreLayout();
     showCentre();
     updateTitle();
+    new CrashNotice(Autosave::stateFolder() + "/crashes", m_messages, this);
 }
 
 MainWindow::~MainWindow() = default;
@@ -167,6 +181,7 @@ void MainWindow::connectPanels() {
     connect(m_views->heads(), &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
     connect(m_views, &ViewTabs::shownChanged, this, &MainWindow::followPicture);
     connect(m_views, &ViewTabs::filterWanted, this, &MainWindow::filterHeads);
+    connect(m_views, &ViewTabs::sweepWanted, m_panels, &Panels::showSweep);
 }
 
 void MainWindow::connectCopier() {
@@ -205,6 +220,7 @@ void MainWindow::open(const QString& path) {
 
 void MainWindow::beginOpening(const QString& path) {
     if (!path.isEmpty()) {
+        m_panels->log()->add("info", tr("opening %1").arg(path));
         m_messages->dismissAll();
         m_pages->announce(tr("Opening %1…").arg(QFileInfo(path).fileName()));
     }
@@ -241,6 +257,10 @@ void MainWindow::showTab(const QString& id) {
     m_views->showTab(id);
 }
 
+void MainWindow::startTour(const QString& id, int step) {
+    m_tours->start(id, static_cast<std::size_t>(std::max(step, 1) - 1));
+}
+
 void MainWindow::showResult(const QString& key) {
     m_views->showResult(key);
 }
@@ -272,6 +292,14 @@ void MainWindow::filterHeads(const QString& conditions) {
     m_filterBar->input()->setText(conditions);
 }
 
+/// Sets the filter with which a model was last viewed, without moving the focus.
+void MainWindow::restoreFilter(const QString& conditions) {
+    if (conditions == m_filter->text())
+        return;
+    conditions.isEmpty() ? m_filterBar->clear() : filterHeads(conditions);
+    m_views->currentWidget()->setFocus();
+}
+
 void MainWindow::measureAlso(const ExtraChoice& extra) {
     EvaluationChoice choice = m_live->choice();
     choice.extra = extra;
@@ -300,6 +328,7 @@ void MainWindow::changeEvent(QEvent* event) {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
     m_panels->saveLayout();
+    m_memory->remember();
     event->setAccepted(m_files->mayClose());
 }
 

@@ -22,8 +22,10 @@ class LogPanel;
 class MessageBar;
 class Panels;
 class Selection;
+class ViewMemory;
 class ViewTabs;
 class WindowCommands;
+class WindowTours;
 struct ExtraChoice;
 
 /// The main window. It connects the views in the centre, the panels around them, the files and the menus.
@@ -41,6 +43,8 @@ public:
     void open(const QString& path);
     /// Shows a tab. @param id see ViewTabs::showTab()
     void showTab(const QString& id);
+    /// Starts a tour of the window, at once or when a model is open. @param id of Tour @param step from 1
+    void startTour(const QString& id, int step = 1);
     /// Shows a measurement in the view for its scope. @param key in the form that parseResultKey() reads
     void showResult(const QString& key);
     /// Selects a head and shows it.
@@ -74,6 +78,7 @@ private:
     void showOpened();
     void showCentre();
     void updateTitle();
+    void restoreFilter(const QString& conditions);
     void followPicture();
     void notice(const QString& message);
 
@@ -84,10 +89,12 @@ private:
     CommandCopier* m_copier;
     MessageBar* m_messages;
     ViewTabs* m_views = nullptr;
+    ViewMemory* m_memory = nullptr;
     FilterBar* m_filterBar = nullptr;
     CentralPages* m_pages = nullptr;
     Panels* m_panels = nullptr;
     FileActions* m_files = nullptr;
+    WindowTours* m_tours = nullptr;
     WindowCommands* m_commands = nullptr;
 };
 

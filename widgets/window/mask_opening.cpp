@@ -4,7 +4,7 @@
 #include "widgets/document/document_files.h"
 #include "widgets/document/mask_jobs.h"
 #include "widgets/jobs/messages.h"
-#include "widgets/window/welcome_page.h"
+#include "widgets/window/recent_files.h"
 
 #include <QFileInfo>
 
@@ -17,9 +17,11 @@ namespace {
 
 constexpr qsizetype mostOffered = 3;
 
-/// A model's name without the owner of its repository, in lower case.
+/// A model's name in lower case, without the owner of its repository and the ending of its file.
 QString plainName(const std::string& name) {
-    return QString::fromStdString(name).section('/', -1).toLower();
+    constexpr auto ending = ".gguf";
+    const QString plain = QString::fromStdString(name).section('/', -1).toLower();
+    return plain.endsWith(ending) ? plain.chopped(QLatin1String(ending).size()) : plain;
 }
 
 } // namespace
@@ -58,15 +60,17 @@ void MaskOpening::openWaiting() {
 }
 
 void MaskOpening::lookForModel(const QString& mask) {
-    const auto work = [this, mask, named = m_document->services().maskedModel,
-                       cached = m_document->services().cachedModels](const Progress& progress) {
+    const auto work = [this, mask, named = m_document->services().maskedModel, opened = recentPaths(),
+                       search = m_document->services().foundModels](const Progress& progress) {
         const std::string model = named(mask.toStdString());
         QStringList paths;
-        for (const CachedModel& found : cached(progress))
+        for (const FoundModel& found : search(opened, progress))
             if (!model.empty() && plainName(found.name) == plainName(model))
                 paths << QString::fromStdString(found.path);
         return [this, mask, model = QString::fromStdString(model), paths] {
-            offer(mask, model, recentFilesOf(model) + paths);
+            QStringList all = recentFilesOf(model) + paths;
+            all.removeDuplicates(); // recent files lie next to themselves
+            offer(mask, model, all);
         };
     };
     m_document->start(tr("Reading %1").arg(QFileInfo(mask).fileName()), JobRunner::Priority::files, work);

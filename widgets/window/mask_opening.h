@@ -12,7 +12,8 @@ class Document;
 class MessageBar;
 
 /// Opens mask files: as a new mask of the open model. While no model is open, offers those that have the name of the
-/// mask's model, among the recent files and in the Hugging Face cache; masks wait until a model is open.
+/// mask's model, among the recent files and the models that are found on this computer; masks wait until a model is
+/// open.
 class MaskOpening : public QObject {
     Q_OBJECT
 

@@ -196,7 +196,7 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     , m_evaluations(new EvaluationsPanel(document, live))
     , m_jobs(new JobsPanel(jobs))
     , m_log(new LogPanel)
-    , m_sweep(new SweepPanel(document, new SweepRunner(document, jobs, this)))
+    , m_sweep(new SweepPanel(document, new SweepRunner(document, jobs, Autosave::stateFolder() + "/sweep-adapters", this)))
     , m_search(new SearchPanel(document, new MaskSearch(document, jobs, this)))
     , m_recover(new RecoverPanel(document, new Recovery(document, jobs, Autosave::stateFolder() + "/recover", this),
                                  new RecoveryForecast(document, jobs, this),
@@ -207,13 +207,13 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     QDockWidget* inspector =
         add(tr("Selection"), "selection", Qt::RightDockWidgetArea, new SelectionInspector(document, selection));
     QDockWidget* mask = add(tr("Mask"), "mask", Qt::RightDockWidgetArea, m_mask);
-    QDockWidget* sweep = add(tr("Sweep"), "sweep", Qt::RightDockWidgetArea, scrolling(m_sweep));
+    m_sweepDock = add(tr("Sweep"), "sweep", Qt::RightDockWidgetArea, scrolling(m_sweep));
     m_searchDock = add(tr("Search"), "search", Qt::LeftDockWidgetArea, scrolling(m_search));
     m_recoverDock = add(tr("Recover"), "recover", Qt::LeftDockWidgetArea, scrolling(m_recover));
     QDockWidget* evaluations = add(tr("Evaluations"), "evaluations", Qt::BottomDockWidgetArea, m_evaluations);
     tabifyBehind(evaluations, document, live);
     arrange(card, inspector, mask, evaluations);
-    window->tabifyDockWidget(mask, sweep);
+    window->tabifyDockWidget(mask, m_sweepDock);
     // Beside the panel Mask, which shows what the mask so far saves. Hidden until they are needed.
     window->tabifyDockWidget(m_metricsDock, m_searchDock);
     window->tabifyDockWidget(m_searchDock, m_recoverDock);
@@ -245,8 +245,9 @@ void Panels::arrange(QDockWidget* card, QDockWidget* inspector, QDockWidget* mas
 
 /// Hidden until they have something to show.
 void Panels::tabifyBehind(QDockWidget* evaluations, Document* document, LiveEvaluation* live) {
-    QDockWidget* continuation =
-        add(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea, new GenerationView(document, live->extra()));
+    auto* generation = new GenerationView(document, live->extra());
+    QDockWidget* continuation = add(tr("Continuation"), "continuation", Qt::BottomDockWidgetArea, generation);
+    connect(generation, &GenerationView::choiceWanted, m_evaluations, &EvaluationsPanel::chooseExtra);
     m_jobsDock = add(tr("Jobs"), "jobs", Qt::BottomDockWidgetArea, m_jobs);
     QDockWidget* log = add(tr("Log"), "log", Qt::BottomDockWidgetArea, m_log);
     m_window->tabifyDockWidget(evaluations, continuation);
@@ -292,6 +293,10 @@ void Panels::showRecover() {
     bringForward(m_recoverDock);
 }
 
+void Panels::showSweep() {
+    bringForward(m_sweepDock);
+}
+
 void Panels::showExport() {
     bringForward(m_exportDock);
     m_export->begin();
@@ -321,7 +326,7 @@ void Panels::setShown(bool shown) {
 void Panels::saveLayout() const {
     QSettings settings;
     settings.setValue("window/geometry", m_window->saveGeometry());
-    settings.setValue("window/layout", m_hiddenLayout.isEmpty() ? m_window->saveState(layoutVersion) : m_hiddenLayout);
+    settings.setValue("window/layout", layoutState());
 }
 
 void Panels::restoreLayout() {
@@ -332,10 +337,32 @@ void Panels::restoreLayout() {
 }
 
 void Panels::resetLayout() {
+    setLayoutState(m_defaultLayout);
+}
+
+QByteArray Panels::layoutState() const {
+    return m_hiddenLayout.isEmpty() ? m_window->saveState(layoutVersion) : m_hiddenLayout;
+}
+
+bool Panels::setLayoutState(const QByteArray& state) {
     const bool isShown = m_hiddenLayout.isEmpty();
-    m_window->restoreState(m_defaultLayout, layoutVersion);
+    const bool isRestored = m_window->restoreState(state, layoutVersion);
+    if (!isRestored)
+        m_window->restoreState(m_defaultLayout, layoutVersion);
     m_hiddenLayout.clear();
     setShown(isShown);
+    return isRestored;
+}
+
+void Panels::showOnly(const std::vector<QString>& names) {
+    if (!m_hiddenLayout.isEmpty())
+        return;
+    for (QDockWidget* dock : m_docks)
+        dock->setVisible(std::ranges::find(names, dock->objectName()) != names.end());
+    for (const QString& name : names)
+        for (QDockWidget* dock : m_docks)
+            if (dock->objectName() == name)
+                dock->raise();
 }
 
 } // namespace secateur

@@ -6,6 +6,8 @@
 #include <QSize>
 #include <QWidget>
 
+#include <vector>
+
 class QDockWidget;
 class QLabel;
 class QMainWindow;
@@ -76,6 +78,7 @@ public:
     void showExport();
     void showSearch();
     void showRecover();
+    void showSweep();
     /// Shows or hides all docks. They are hidden while the welcome page is shown.
     void setShown(bool shown);
 
@@ -83,6 +86,13 @@ public:
     void restoreLayout();
     /// Restores the layout that the docks have at the first launch.
     void resetLayout();
+    /// The layout of the docks, for setLayoutState().
+    QByteArray layoutState() const;
+    /// Restores a layout, or the one of the first launch if the state is damaged or of another version.
+    /// @returns whether the state was restored
+    bool setLayoutState(const QByteArray& state);
+    /// Shows these docks where they are, and hides the others. @param names object names, front ones last
+    void showOnly(const std::vector<QString>& names);
 
 private:
     QDockWidget* add(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content);
@@ -108,6 +118,7 @@ private:
     QDockWidget* m_exportDock = nullptr;
     QDockWidget* m_searchDock = nullptr;
     QDockWidget* m_recoverDock = nullptr;
+    QDockWidget* m_sweepDock = nullptr;
     QByteArray m_defaultLayout;
     QByteArray m_hiddenLayout; ///< the layout before the docks were hidden; empty while they are shown
 };

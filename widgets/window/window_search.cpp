@@ -5,10 +5,10 @@
 #include "widgets/document/measurements.h"
 #include "widgets/results/metric_list.h"
 #include "widgets/results/metric_names.h"
+#include "widgets/window/central_pages.h"
 #include "widgets/window/file_actions.h"
 #include "widgets/window/panels.h"
 #include "widgets/window/view_tabs.h"
-#include "widgets/window/welcome_page.h"
 
 #include <QAction>
 
@@ -60,7 +60,7 @@ std::vector<Command> WindowSearch::commands(const QList<QAction*>& actions) cons
         if (action->isEnabled())
             commands.push_back({action->text().remove('&'), action->shortcut().toString(QKeySequence::NativeText),
                                 [action] { action->trigger(); }});
-    for (const CachedModel& model : m_pages->cachedModels())
+    for (const FoundModel& model : m_pages->search()->models())
         commands.push_back({tr("Open %1").arg(QString::fromStdString(model.name)),
                             QString::fromStdString(shortBytes(static_cast<double>(model.bytes))),
                             [files = m_files, path = QString::fromStdString(model.path)] { files->open(path); }});
@@ -74,16 +74,12 @@ std::vector<Command> WindowSearch::commands(const QList<QAction*>& actions) cons
     if (m_document->model())
         for (const MetricInfo* info : allMetrics())
             commands.push_back({tr("Measure %1").arg(QString::fromStdString(std::string(info->id))), tr("metric"),
-                                [document = m_document, info] {
-                                    document->measurements()->measure({{info, {}}});
-                                }});
+                                [document = m_document, info] { document->measurements()->measure({{info, {}}}); }});
     const ModelSpec& spec = m_document->spec();
     for (int layer = 0; layer < spec.layerCount(); ++layer)
         for (int head = 0; head < spec.layers[static_cast<std::size_t>(layer)].heads; ++head)
-            commands.push_back(
-                {QString::fromStdString(headName(layer, head)), tr("head"), [views = m_views, layer, head] {
-                     views->goTo({layer, head});
-                 }});
+            commands.push_back({QString::fromStdString(headName(layer, head)), tr("head"),
+                                [views = m_views, layer, head] { views->goTo({layer, head}); }});
     return commands;
 }
 

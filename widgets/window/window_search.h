@@ -17,7 +17,7 @@ class FileActions;
 class Panels;
 class ViewTabs;
 
-/// Entries of the command palette: commands of the menus, cached models, metrics, heads and layers.
+/// Entries of the command palette: commands of the menus, models that were found, metrics, heads and layers.
 class WindowSearch : public QObject {
     Q_OBJECT
 

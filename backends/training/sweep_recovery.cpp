@@ -1,0 +1,86 @@
+#include "backends/training/sweep_recovery.h"
+
+#include "backends/base/folders.h"
+#include "backends/engine/adapted_model.h"
+#include "backends/training/recovery_folder.h"
+#include "backends/training/training_checkpoint.h"
+#include "backends/training/training_data.h"
+
+#include <filesystem>
+#include <utility>
+
+namespace secateur {
+
+namespace {
+
+/// "FOLDER/0123456789ab-quick-steps-50"
+std::string placeOf(const std::string& folder, const std::string& digest, std::string recipe) {
+    constexpr std::size_t digits = 12;
+    for (char& c : recipe)
+        if (c == ':' || c == '=' || c == '/' || c == ' ')
+            c = '-';
+    const std::size_t colon = digest.find(':');
+    const std::string shortDigest = colon == std::string::npos ? digest : digest.substr(colon + 1, digits);
+    return (std::filesystem::path(folder) / (shortDigest + '-' + recipe)).string();
+}
+
+/// Trains masks of a sweep, each in a folder of its own.
+class FolderTrainer {
+public:
+    FolderTrainer(std::shared_ptr<const Model> model, TrainingSettings settings, TrainingSplit data, OpenOptions open)
+        : m_model(std::move(model))
+        , m_settings(std::move(settings))
+        , m_data(std::move(data))
+        , m_open(std::move(open)) {}
+
+    RecoveredModel train(const PruningMask& mask, const std::string& folder, const Progress& progress) const {
+        TrainingRun wanted;
+        wanted.settings = m_settings;
+        // The key of `recover` without further options, so that it can continue the run.
+        wanted.key = trainingKey(*m_model, mask, m_data.training, m_settings,
+                                 scoringText(HeldOutRules().share, wanted.scoreEvery, wanted.patience));
+        TrainingRun run = runInFolder(folder, std::move(wanted), false, "Move the folder away, and give --retry");
+        const MaskRecord record{mask, m_model->card().name, m_model->fingerprint(), {}, {}};
+        TrainingCallbacks callbacks;
+        callbacks.save = [&](const TrainingRun& now) {
+            writeRunFolder(folder, now, *m_model, mask.keepsAll() ? nullptr : &record, m_data.training.source);
+        };
+        makeFolder(folder);
+        if (!run.isDone)
+            runTraining(run, *m_model, mask, m_data.training, m_data.heldOut.examples, callbacks, progress);
+        auto adapter = std::make_shared<const Adapter>(bestAdapter(run, *m_model));
+        return {withAdapter(m_model, std::move(adapter), m_open, folder), run.seconds(), m_data.training.warnings};
+    }
+
+    TrainingSize size() const { return sizeOf(m_data); }
+    const TrainingSettings& settings() const { return m_settings; }
+
+private:
+    std::shared_ptr<const Model> m_model;
+    TrainingSettings m_settings;
+    TrainingSplit m_data;
+    OpenOptions m_open;
+};
+
+} // namespace
+
+std::string adaptersFolder(const std::string& session) {
+    return session + ".adapters";
+}
+
+SweepRecovery sweepRecovery(std::shared_ptr<const Model> model, const RecoveryChoice& choice, const std::string& folder,
+                            const OpenOptions& open, const Progress& progress) {
+    const TrainingSettings settings = settingsOf(choice);
+    TrainingDataRequest request;
+    request.path = choice.data;
+    request.length = settings.length;
+    TrainingSplit data = splitOff(readTrainingSet(*model, request, progress));
+    const auto trainer = std::make_shared<const FolderTrainer>(std::move(model), settings, std::move(data), open);
+    const std::string name = nameOf(choice);
+    return {name, settings, trainer->size(),
+            [trainer, folder, name](const PruningMask& mask, const std::string& digest, const Progress& training) {
+                return trainer->train(mask, placeOf(folder, digest, name), training);
+            }};
+}
+
+} // namespace secateur

@@ -1,0 +1,57 @@
+#include "widgets/window/recent_files.h"
+
+#include <QFileInfo>
+#include <QSettings>
+#include <QVariantMap>
+
+namespace secateur {
+
+namespace {
+
+// In the settings.
+constexpr auto recentKey = "recent";
+constexpr auto recentModelsKey = "recent.models"; ///< name of the model by path
+constexpr qsizetype mostRecent = 10;
+
+} // namespace
+
+QStringList recentFiles() {
+    QStringList files = QSettings().value(recentKey).toStringList();
+    files.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
+    return files;
+}
+
+QStringList recentFilesOf(const QString& model) {
+    const QVariantMap models = QSettings().value(recentModelsKey).toMap();
+    QStringList files = recentFiles();
+    files.removeIf([&](const QString& path) { return model.isEmpty() || models.value(path).toString() != model; });
+    return files;
+}
+
+std::vector<std::string> recentPaths() {
+    std::vector<std::string> paths;
+    for (const QString& path : recentFiles())
+        paths.push_back(path.toStdString());
+    return paths;
+}
+
+void rememberRecentFile(const QString& path, const QString& model) {
+    const QString absolute = QFileInfo(path).absoluteFilePath();
+    QStringList files = recentFiles();
+    files.removeAll(absolute);
+    files.prepend(absolute);
+    files = files.mid(0, mostRecent);
+    const QVariantMap before = QSettings().value(recentModelsKey).toMap();
+    QVariantMap models;
+    for (const QString& file : files)
+        models[file] = file == absolute ? model : before.value(file);
+    QSettings().setValue(recentKey, files);
+    QSettings().setValue(recentModelsKey, models);
+}
+
+void forgetRecentFiles() {
+    QSettings().remove(recentKey);
+    QSettings().remove(recentModelsKey);
+}
+
+} // namespace secateur
