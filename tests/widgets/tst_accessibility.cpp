@@ -161,7 +161,8 @@ void TestAccessibility::controlsOfDialogsAreNamedAndExplained() {
     QVERIFY(dialog);
     std::set<const QWidget*> seen;
     const QStringList offenders = unexplained(dialog, seen);
-    QVERIFY(isClean("names and texts in " + action, static_cast<int>(seen.size()), offenders));
+    QVERIFY(isClean(QString("names and texts in the dialog: %1").arg(QTest::currentDataTag()),
+                    static_cast<int>(seen.size()), offenders));
 }
 
 void TestAccessibility::commandsAreExplained() {
@@ -228,7 +229,7 @@ void TestAccessibility::keyboardReachesAllOfADialog() {
     QVERIFY(dialog);
     int count = 0;
     const QStringList offenders = unreachable(dialog, count);
-    QVERIFY(isClean("focus in " + action, count, offenders));
+    QVERIFY(isClean(QString("focus in the dialog: %1").arg(QTest::currentDataTag()), count, offenders));
 }
 
 SECATEUR_SUITE(TestAccessibility)

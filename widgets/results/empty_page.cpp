@@ -55,6 +55,7 @@ void EmptyPage::say(const QString& sentence, const QString& action) {
     m_sentence->setText(sentence);
     m_button->setText(action);
     m_button->setAccessibleName(QString(action).remove('&'));
+    m_button->setWhatsThis(sentence);
     m_button->setVisible(!action.isEmpty());
 }
 

@@ -124,6 +124,10 @@ void Layouts::fill(QMenu* menu) {
     m_fixed << menu->addAction(tr("&Save layout as…"), this, &Layouts::askName);
     m_removal = menu->addMenu(tr("&Delete layout"));
     m_fixed << menu->addAction(tr("&Reset layout"), m_panels, &Panels::resetLayout);
+    menu->setWhatsThis(tr("Arranges the panels for a task, or saves their arrangement under a name."));
+    m_removal->setWhatsThis(tr("Deletes a layout that was saved under this name."));
+    for (QAction* action : m_fixed)
+        action->setWhatsThis(menu->whatsThis());
     list();
 }
 

@@ -164,6 +164,7 @@ QWidget* WelcomePage::makeDemo() {
     fetch->setTextFormat(Qt::RichText);
     fetch->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     auto* button = new QPushButton(tr("Open the &demo model"));
+    button->setToolTip(tr("A small model for a first look"));
     connect(button, &QPushButton::clicked, this, [this] {
         const auto demo = std::ranges::find_if(m_models, &FoundModel::isDemo);
         if (demo != m_models.end())
