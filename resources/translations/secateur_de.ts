@@ -4332,6 +4332,22 @@ Genaue Werte ersetzen sie.</translation>
         <source>&amp;Delete</source>
         <translation>&amp;Löschen</translation>
     </message>
+    <message>
+        <source>Shows the panels for this task and hides the others.</source>
+        <translation>Zeigt die Bereiche für diese Aufgabe und verbirgt die anderen.</translation>
+    </message>
+    <message>
+        <source>Saves the places of the panels and the visible tab under a name.</source>
+        <translation>Speichert die Plätze der Bereiche und den sichtbaren Reiter unter einem Namen.</translation>
+    </message>
+    <message>
+        <source>Puts all panels back to their places at the first start.</source>
+        <translation>Stellt alle Bereiche an ihre Plätze vom ersten Start zurück.</translation>
+    </message>
+    <message>
+        <source>Arranges the panels and shows the tab as this layout holds them.</source>
+        <translation>Ordnet die Bereiche an und zeigt den Reiter, wie diese Anordnung sie enthält.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::LegalBox</name>
@@ -8050,6 +8066,186 @@ Freie Software unter der GNU General Public License, Version 3 oder später.</tr
     <message>
         <source>Writes the pruned model as a checkpoint, and shows beforehand how large it will be.</source>
         <translation>Schreibt das beschnittene Modell als Checkpoint und zeigt vorher, wie groß er wird.</translation>
+    </message>
+    <message>
+        <source>Opens a model file, a session or a mask. A mask becomes a new mask of the open model.</source>
+        <translation>Öffnet eine Modelldatei, eine Sitzung oder eine Maske. Eine Maske wird eine neue Maske des geöffneten Modells.</translation>
+    </message>
+    <message>
+        <source>Opens a model folder in the format of Hugging Face.</source>
+        <translation>Öffnet einen Modellordner im Format von Hugging Face.</translation>
+    </message>
+    <message>
+        <source>Opens a saved session. Its results are shown even if the files of its model are missing.</source>
+        <translation>Öffnet eine gespeicherte Sitzung. Ihre Ergebnisse werden gezeigt, auch wenn die Dateien ihres Modells fehlen.</translation>
+    </message>
+    <message>
+        <source>Connects the open session with the files of its model, so that it can be measured.</source>
+        <translation>Verbindet die geöffnete Sitzung mit den Dateien ihres Modells, sodass gemessen werden kann.</translation>
+    </message>
+    <message>
+        <source>Saves metrics, masks and evaluations in one file.</source>
+        <translation>Speichert Metriken, Masken und Evaluationen in einer Datei.</translation>
+    </message>
+    <message>
+        <source>Saves metrics, masks and evaluations in a file of another name.</source>
+        <translation>Speichert Metriken, Masken und Evaluationen in einer Datei anderen Namens.</translation>
+    </message>
+    <message>
+        <source>Saves the picture of the current tab 8.4 cm wide, as PDF, SVG, PNG or CSV.</source>
+        <translation>Speichert das Bild des aktuellen Reiters 8,4 cm breit, als PDF, SVG, PNG oder CSV.</translation>
+    </message>
+    <message>
+        <source>Saves the picture of the current tab 17.4 cm wide, as PDF, SVG, PNG or CSV.</source>
+        <translation>Speichert das Bild des aktuellen Reiters 17,4 cm breit, als PDF, SVG, PNG oder CSV.</translation>
+    </message>
+    <message>
+        <source>Writes a report about the session as HTML or PDF.</source>
+        <translation>Schreibt einen Bericht über die Sitzung als HTML oder PDF.</translation>
+    </message>
+    <message>
+        <source>Shows the panel Export, which writes the pruned model as a checkpoint.</source>
+        <translation>Zeigt den Bereich Export, der das beschnittene Modell als Checkpoint schreibt.</translation>
+    </message>
+    <message>
+        <source>Closes the window. Asks first if something is unsaved.</source>
+        <translation>Schließt das Fenster. Fragt vorher, wenn etwas nicht gespeichert ist.</translation>
+    </message>
+    <message>
+        <source>Copies the values of the selected heads or neurons as a table.</source>
+        <translation>Kopiert die Werte der gewählten Heads oder Neuronen als Tabelle.</translation>
+    </message>
+    <message>
+        <source>Copies the picture of the current tab as an image.</source>
+        <translation>Kopiert das Bild des aktuellen Reiters.</translation>
+    </message>
+    <message>
+        <source>Copies the numbers of the picture of the current tab.</source>
+        <translation>Kopiert die Zahlen zum Bild des aktuellen Reiters.</translation>
+    </message>
+    <message>
+        <source>Copies the command that draws the picture of the current tab.</source>
+        <translation>Kopiert den Befehl, der das Bild des aktuellen Reiters zeichnet.</translation>
+    </message>
+    <message>
+        <source>Finds a head by its place (12.3), a layer by its number (12), or a metric by its name.</source>
+        <translation>Findet einen Head nach seinem Platz (12.3), einen Layer nach seiner Nummer (12) oder eine Metrik nach ihrem Namen.</translation>
+    </message>
+    <message>
+        <source>Selects all heads that pass the filter; in a list of neurons, all neurons.</source>
+        <translation>Wählt alle Heads, die der Filter durchlässt; in einer Liste von Neuronen alle Neuronen.</translation>
+    </message>
+    <message>
+        <source>Selects nothing. The mask does not change.</source>
+        <translation>Wählt nichts. Die Maske ändert sich nicht.</translation>
+    </message>
+    <message>
+        <source>Measures all metrics that need the weights only.</source>
+        <translation>Misst alle Metriken, die nur die Gewichte brauchen.</translation>
+    </message>
+    <message>
+        <source>Moves to the options of the current metric in the panel Metrics.</source>
+        <translation>Geht zu den Optionen der aktuellen Metrik im Bereich Metriken.</translation>
+    </message>
+    <message>
+        <source>Measures all metrics that need a forward pass over the calibration text.</source>
+        <translation>Misst alle Metriken, die einen Vorwärtslauf über den Kalibrierungstext brauchen.</translation>
+    </message>
+    <message>
+        <source>Measures all metrics that need a backward pass. This takes longer than the forward metrics.</source>
+        <translation>Misst alle Metriken, die einen Rückwärtslauf brauchen. Das dauert länger als die Vorwärtsmetriken.</translation>
+    </message>
+    <message>
+        <source>Copies the command that measures the metric on screen.</source>
+        <translation>Kopiert den Befehl, der die gezeigte Metrik misst.</translation>
+    </message>
+    <message>
+        <source>Shows the panel Search, which looks for the mask with the lowest loss for its savings.</source>
+        <translation>Zeigt den Bereich Suche, der die Maske mit dem kleinsten Loss für ihre Ersparnis sucht.</translation>
+    </message>
+    <message>
+        <source>Shows the panel Recover, which trains the pruned model.</source>
+        <translation>Zeigt den Bereich Nachtrainieren, der das beschnittene Modell trainiert.</translation>
+    </message>
+    <message>
+        <source>Marks in all views the differences between the current mask and the next one in the list.</source>
+        <translation>Markiert in allen Ansichten die Unterschiede zwischen der aktuellen Maske und der nächsten der Liste.</translation>
+    </message>
+    <message>
+        <source>Makes the compared mask the current one, and the reverse.</source>
+        <translation>Macht die verglichene Maske zur aktuellen und umgekehrt.</translation>
+    </message>
+    <message>
+        <source>Shows the cuts of the current mask only.</source>
+        <translation>Zeigt nur die Schnitte der aktuellen Maske.</translation>
+    </message>
+    <message>
+        <source>Copies the commands that make the current mask again.</source>
+        <translation>Kopiert die Befehle, die die aktuelle Maske neu machen.</translation>
+    </message>
+    <message>
+        <source>Copies the command that exports the model under the current mask.</source>
+        <translation>Kopiert den Befehl, der das Modell unter der aktuellen Maske exportiert.</translation>
+    </message>
+    <message>
+        <source>Measures the loss under the current mask, compared with the dense model.</source>
+        <translation>Misst den Loss unter der aktuellen Maske, verglichen mit dem dichten Modell.</translation>
+    </message>
+    <message>
+        <source>Ends the evaluation and keeps the result of the windows that are measured.</source>
+        <translation>Beendet die Evaluation und behält das Ergebnis der gemessenen Fenster.</translation>
+    </message>
+    <message>
+        <source>Chooses further measurements: tasks, tokens per second, the continuation of a prompt.</source>
+        <translation>Wählt weitere Messungen: Aufgaben, Tokens je Sekunde, die Fortsetzung eines Prompts.</translation>
+    </message>
+    <message>
+        <source>Copies the command that repeats the current evaluation.</source>
+        <translation>Kopiert den Befehl, der die aktuelle Evaluation wiederholt.</translation>
+    </message>
+    <message>
+        <source>Shows the whole picture.</source>
+        <translation>Zeigt das ganze Bild.</translation>
+    </message>
+    <message>
+        <source>Shows the field for conditions on heads, for example sink_head &gt; 0.5.</source>
+        <translation>Zeigt das Feld für Bedingungen an Heads, zum Beispiel sink_head &gt; 0.5.</translation>
+    </message>
+    <message>
+        <source>Takes light or dark colours as the desktop does.</source>
+        <translation>Nimmt helle oder dunkle Farben wie die Arbeitsfläche.</translation>
+    </message>
+    <message>
+        <source>Takes light colours.</source>
+        <translation>Nimmt helle Farben.</translation>
+    </message>
+    <message>
+        <source>Takes dark colours.</source>
+        <translation>Nimmt dunkle Farben.</translation>
+    </message>
+    <message>
+        <source>Opens the manual at the page about the window and its tasks.</source>
+        <translation>Öffnet das Handbuch bei der Seite über das Fenster und seine Aufgaben.</translation>
+    </message>
+    <message>
+        <source>Opens the manual. It can be searched.</source>
+        <translation>Öffnet das Handbuch. Es kann durchsucht werden.</translation>
+    </message>
+    <message>
+        <source>Finds any command, metric or head by a few letters, and runs or shows it.</source>
+        <translation>Findet Befehle, Metriken oder Heads mit wenigen Buchstaben und führt sie aus oder zeigt sie.</translation>
+    </message>
+    <message>
+        <source>Lists all keys, and the actions of the mouse in each view.</source>
+        <translation>Nennt alle Tasten und die Aktionen der Maus in jeder Ansicht.</translation>
+    </message>
+    <message>
+        <source>Explains the control that is clicked next. Pressed twice, Shift+F1 explains the control with the keyboard focus.</source>
+        <translation>Erklärt das Bedienelement, das als nächstes angeklickt wird. Zweimal gedrückt erklärt Umschalt+F1 das Element mit dem Tastaturfokus.</translation>
+    </message>
+    <message>
+        <source>States the version and the licence.</source>
+        <translation>Nennt die Version und die Lizenz.</translation>
     </message>
 </context>
 <context>

@@ -65,7 +65,6 @@ constexpr CommandHelp commandHelp[]{
     {"Copy evaluation as command &line", SECATEUR_HELP("Copies the command that repeats the current evaluation.")},
     {"&Reset zoom", SECATEUR_HELP("Shows the whole picture.")},
     {"&Filter heads…", SECATEUR_HELP("Shows the field for conditions on heads, for example sink_head > 0.5.")},
-    {"Reset &layout", SECATEUR_HELP("Puts all panels back to their places at the first start.")},
     {"Theme: follow the &system", SECATEUR_HELP("Takes light or dark colours as the desktop does.")},
     {"Theme: &light", SECATEUR_HELP("Takes light colours.")},
     {"Theme: &dark", SECATEUR_HELP("Takes dark colours.")},
