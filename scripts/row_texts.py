@@ -2,7 +2,7 @@
 
 Usage: row_texts.py SECATEUR_CLI >row_texts.cpp, in the source folder. The tables in analysis have no Qt, and the window
 translates their texts where it shows them (rowText() in widgets/language/shown_texts.h). The rows of the shortcut sheet
-are plain pairs of texts.
+are plain pairs of texts, and the help of commands is marked by a macro that lupdate does not read.
 """
 
 import json
@@ -26,6 +26,12 @@ def sheet_texts() -> list[str]:
     return [text for row in rows for text in row]
 
 
+def command_helps() -> list[str]:
+    source = pathlib.Path("widgets/window/command_help.cpp").read_text(encoding="utf-8")
+    marked = re.findall(r'SECATEUR_HELP\(((?:\s*"(?:[^"\\]|\\.)*")+)\)', source)
+    return ["".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)) for literals in marked]
+
+
 def main() -> None:
     print("// Written by scripts/row_texts.py. Not compiled.")
     seen = set()
@@ -36,6 +42,8 @@ def main() -> None:
                 if text not in seen:
                     seen.add(text)
                     print(f'QT_TRANSLATE_NOOP("Rows", {json.dumps(text, ensure_ascii=False)});')
+    for text in dict.fromkeys(command_helps()):
+        print(f'QT_TRANSLATE_NOOP("secateur::WindowCommands", "{text}");')
     for text in dict.fromkeys(sheet_texts()):
         print(f'QT_TRANSLATE_NOOP("secateur::ShortcutSheet", "{text}");')
 

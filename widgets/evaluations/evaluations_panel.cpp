@@ -97,10 +97,10 @@ EvaluationsPanel::EvaluationsPanel(Document* document, LiveEvaluation* live, QWi
     connect(document, &Document::evaluationsChanged, this, &EvaluationsPanel::refresh);
     connect(document->masks(), &MaskEditor::maskChanged, m_drawing, qOverload<>(&QTimer::start));
     connect(live, &LiveEvaluation::choiceChanged, this, &EvaluationsPanel::showChoice);
-    m_scatter->setAccessibleName(tr("Evaluations as points"));
-    m_scatter->setWhatsThis(
-        tr("Each point is an evaluated mask. A click or the arrows show its row, a double click or Enter makes "
-           "its mask the current one."));
+    m_scatter->setAccessibleName(EvaluationsPanel::tr("Evaluations as points"));
+    m_scatter->setWhatsThis(EvaluationsPanel::tr(
+        "Each point is an evaluated mask. A click or the arrows show its row, a double click or Enter makes "
+        "its mask the current one."));
     connect(m_scatter, &PointWidget::chosen, this, &EvaluationsPanel::showRow);
     connect(m_scatter, &PointWidget::activated, this, [this](std::size_t place) {
         if (const int found = m_model->rowOf(place); found >= 0)

@@ -213,7 +213,7 @@ QString cutSummary(const Price& price) {
     add(price.blocks.saved(), "block");
     add(price.attention.saved() - price.blocks.saved(), "attention layer");
     add(price.mlps.saved() - price.blocks.saved(), "MLP");
-    add(price.bypassed, "bypass");
+    add(price.bypassed, "bypassed layer");
     add(price.heads.saved(), "head");
     add(price.neurons.saved(), "neuron");
     return parts.join(" · ");

@@ -29,7 +29,7 @@ constexpr std::array countedThings{
     QT_TRANSLATE_N_NOOP("Counts", "%1 attention layer"),
     QT_TRANSLATE_N_NOOP("Counts", "%1 MLP"),
     QT_TRANSLATE_N_NOOP("Counts", "%1 block"),
-    QT_TRANSLATE_N_NOOP("Counts", "%1 bypass"),
+    QT_TRANSLATE_N_NOOP("Counts", "%1 bypassed layer"),
     QT_TRANSLATE_N_NOOP("Counts", "%1 window"),
     QT_TRANSLATE_N_NOOP("Counts", "%1 metric"),
     QT_TRANSLATE_N_NOOP("Counts", "%1 unsaved mask"),

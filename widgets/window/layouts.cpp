@@ -121,13 +121,15 @@ void Layouts::fill(QMenu* menu) {
         m_fixed << menu->addAction(tr("Layout: %1").arg(menuText(title)), this, [this, title] { apply(title); });
     menu->addSeparator();
     m_end = menu->addSeparator();
+    for (QAction* action : m_fixed)
+        action->setWhatsThis(tr("Shows the panels for this task and hides the others."));
     m_fixed << menu->addAction(tr("&Save layout as…"), this, &Layouts::askName);
+    m_fixed.last()->setWhatsThis(tr("Saves the places of the panels and the visible tab under a name."));
     m_removal = menu->addMenu(tr("&Delete layout"));
     m_fixed << menu->addAction(tr("&Reset layout"), m_panels, &Panels::resetLayout);
+    m_fixed.last()->setWhatsThis(tr("Puts all panels back to their places at the first start."));
     menu->setWhatsThis(tr("Arranges the panels for a task, or saves their arrangement under a name."));
     m_removal->setWhatsThis(tr("Deletes a layout that was saved under this name."));
-    for (QAction* action : m_fixed)
-        action->setWhatsThis(menu->whatsThis());
     list();
 }
 
@@ -145,6 +147,7 @@ void Layouts::list() {
         auto* action = new QAction(tr("Layout: %1").arg(menuText(name)), this);
         connect(action, &QAction::triggered, this, [this, name] { apply(name); });
         m_menu->insertAction(m_end, action);
+        action->setWhatsThis(tr("Arranges the panels and shows the tab as this layout holds them."));
         m_own << action;
         m_removal->addAction(menuText(name), this, [this, name] { askRemoval(name); });
     }
