@@ -191,6 +191,7 @@ void SweepPanel::buildRecovery(QVBoxLayout& column) {
     m_steps->setSpecialValueText(tr("steps of the recipe"));
     m_steps->setSuffix(tr(" steps"));
     m_steps->setAccessibleName(tr("Number of steps of each training"));
+    m_steps->setToolTip(tr("Ends each training after this many steps"));
     m_steps->findChild<QLineEdit*>()->setAccessibleName(m_steps->accessibleName());
     m_trainingData->setAccessibleName(tr("Training data"));
     m_trainingData->setToolTip(
