@@ -70,8 +70,9 @@ struct AccessibleProgram {
     }
     void openFigure() {
         window->showTab("gallery");
-        settle();
-        for (GalleryTile* tile : window->findChildren<GalleryTile*>())
+        const auto tiles = window->findChildren<GalleryTile*>();
+        QTRY_VERIFY(std::ranges::any_of(tiles, [](const GalleryTile* tile) { return tile->figure() != nullptr; }));
+        for (GalleryTile* tile : tiles)
             if (tile->figure()) {
                 tile->setFocus();
                 QTest::keyClick(tile, Qt::Key_Return);
