@@ -48,6 +48,7 @@ struct ExportResult {
     std::string target; ///< ExportTarget::as
     std::string layout; ///< id of the layout
     std::string path;
+    std::string openedPath; ///< that opens the export: `path`, or a file in that folder
     std::vector<ExportedFile> files;
     std::string maskPath; ///< of the mask beside the checkpoint
     std::string maskDigest;

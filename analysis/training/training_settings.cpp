@@ -122,7 +122,7 @@ void checkSettings(const TrainingSettings& settings) {
     };
     const AdapterSettings& adapter = settings.adapter;
     check(settings.hasAdapter() || settings.trainsCompensation,
-          "There is nothing to train: name projections, norms, the head or the compensation");
+          "There is nothing to train: name projections, norms, the classifier or the compensation");
     check(adapter.rank >= 1 && adapter.rank <= 4096, "The rank must be between 1 and 4096");
     check(std::isfinite(adapter.alpha) && adapter.alpha > 0, "Alpha must be positive");
     check(adapter.dropout >= 0 && adapter.dropout < 1, "The dropout must be at least 0 and less than 1");

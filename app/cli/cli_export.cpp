@@ -10,8 +10,10 @@
 #include "app/reference/offered_values.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/export/export_targets.h"
+#include "backends/formats/hf_config.h"
 #include "backends/json/mask_result_json.h"
 #include "backends/training/peft_files.h"
+#include "backends/training/recovery_folder.h"
 
 #include <fmt/format.h>
 
@@ -98,19 +100,25 @@ auto evaluationOf(const std::shared_ptr<const Model>& model, const ExportArgumen
 void checkAdapterOut(const ExportArguments& arguments, const ExportTarget& target, const Model& source) {
     const std::string_view format = target.format.empty() ? source.card().format : target.format;
     if (format != "safetensors" && format != "pytorch")
-        throw UsageError(fmt::format("is for exports that PEFT opens, in the format of Hugging Face; {} is another one",
-                                     target.name),
+        throw UsageError(fmt::format("needs an export in the format of Hugging Face, for PEFT; this one is {}", format),
                          "--adapter-out");
+    const auto isSame = [](const std::string& one, const std::string& other) {
+        return std::filesystem::weakly_canonical(one) == std::filesystem::weakly_canonical(other);
+    };
+    if (isSame(arguments.adapterOut, arguments.run.adapter) || isSame(arguments.adapterOut, arguments.request.path))
+        throw UsageError("needs a folder of its own, other than those of --adapter and --out", "--adapter-out");
     if (adapterExists(arguments.adapterOut) && !arguments.request.mayReplace)
         throw Error("has an adapter already", arguments.adapterOut,
                     "Choose another folder, or allow replacing it (--force)");
 }
 
-/// Writes the adapter of an export that did not merge it.
-void writeExportedAdapter(const std::string& folder, ExportResult& result) {
+/// Writes the adapter of an export that did not merge it. @param source card of the model with the adapter
+void writeExportedAdapter(const std::string& folder, const ModelCard& source, ExportResult& result) {
     Adapter adapter = *result.adapter;
     adapter.modelName = result.path;
-    writeAdapter(folder, adapter, *openModel(result.path));
+    writeAdapter(folder, adapter, *openModel(result.openedPath));
+    const bool hasClassifier = adapter.weights.contains({-1, WeightName::classifier});
+    writeClassNames(folder, hasClassifier ? classNames(source) : std::vector<std::string>());
     result.adapterPath = folder;
     noteWritten(folder);
 }
@@ -143,7 +151,7 @@ void exportVerb(ExportArguments arguments, const Console& console) {
     const Model& source = arguments.request.adapter ? baseOf(*model) : *model;
     ExportResult result = exportModel(source, target, arguments.request, progress);
     if (result.adapter)
-        writeExportedAdapter(arguments.adapterOut, result);
+        writeExportedAdapter(arguments.adapterOut, model->card(), result);
     result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
     addOverwrittenFiles(*model, result.warnings);
     for (const ExportedFile& file : result.files)

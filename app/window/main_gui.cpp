@@ -26,6 +26,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -60,17 +61,17 @@ private:
     QPointer<LogPanel> m_panel; ///< used on the GUI thread only
 };
 
-QtMessageHandler printQtMessage = nullptr;
+std::atomic<QtMessageHandler> printQtMessage = nullptr; // other threads print too
 
 /// Notes Qt's warnings for crash reports, and prints them as before.
 void noteQtMessage(QtMsgType type, const QMessageLogContext& context, const QString& text) {
     noteLogLine(type == QtDebugMsg || type == QtInfoMsg ? "info" : "warning", "Qt: " + text.toStdString());
-    printQtMessage(type, context, text);
+    if (const QtMessageHandler print = printQtMessage)
+        print(type, context, text);
 }
 
 /// Passes on what a crash report says of the window.
 void noteForReports(const Document& document, const MainWindow& window) {
-    noteLog();
     printQtMessage = qInstallMessageHandler(noteQtMessage);
     QObject::connect(window.log(), &LogPanel::added, window.log(), [](const QString& level, const QString& text) {
         noteLogLine(level.toStdString(), text.toStdString());
@@ -232,6 +233,7 @@ int run(int count, char** values) {
     }
 
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
+    noteLog(); // before the threads of the jobs, which log
     JobRunner jobs;
     Document document(windowServices(), &jobs);
     constexpr QSize frame(4, 40);

@@ -4,6 +4,7 @@
 #include "backends/base/atomic_file.h"
 #include "backends/base/folders.h"
 #include "backends/engine/adapted_model.h"
+#include "backends/formats/hf_config.h"
 #include "backends/session/mask_json.h"
 #include "backends/text/text_source.h"
 #include "backends/training/new_classifier.h"
@@ -28,6 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr auto checkpointEnding = ".safetensors";
 constexpr auto teacherEnding = ".teacher"; ///< of a folder with the values of a teacher
+constexpr auto classesEnding = ".classes"; ///< of a folder with the names of the classes of a trained classifier
 constexpr std::chrono::hours longestKept(24 * 30);
 
 /// The checkpoint of a run: a file that is named after the first digits of the key.
@@ -36,12 +38,18 @@ std::string checkpointPath(const std::string& folder, const std::string& key) {
     return (fs::path(folder) / (key.substr(key.find(':') + 1, digits) + checkpointEnding)).string();
 }
 
+/// The folder beside a checkpoint with this ending.
+std::string folderBeside(const std::string& checkpoint, const char* ending) {
+    return fs::path(checkpoint).replace_extension(ending).string();
+}
+
 /// Removes checkpoints of other runs that have not been continued for a month.
 void removeOld(const std::string& folder, const fs::path& own) {
     std::error_code ignored;
     const auto now = fs::file_time_type::clock::now();
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-        const bool isOfRun = entry.path().extension() == checkpointEnding || entry.path().extension() == teacherEnding;
+        const fs::path ending = entry.path().extension();
+        const bool isOfRun = ending == checkpointEnding || ending == teacherEnding || ending == classesEnding;
         if (isOfRun && entry.path().stem() != own.stem() && now - entry.last_write_time(ignored) > longestKept)
             fs::remove_all(entry.path(), ignored);
     }
@@ -91,7 +99,11 @@ std::vector<std::string> recoverModel(const Model& opened, const RecoveryRequest
     watch(run);
     if (run.isDone)
         return set.warnings;
-    TeacherFiles teacher(fs::path(path).replace_extension(teacherEnding).string(), run.key);
+    if (request.settings.trainsHead) {
+        makeFolder(folderBeside(path, classesEnding));
+        writeClassNames(folderBeside(path, classesEnding), set.classes);
+    }
+    TeacherFiles teacher(folderBeside(path, teacherEnding), run.key);
     TrainingCallbacks callbacks;
     callbacks.stepped = watch;
     callbacks.scored = watch;
@@ -109,8 +121,10 @@ void writeRecovered(const Model& model, const RecoveryRequest& request, const st
     const TrainingRun run = storedRun(request, key);
     const bool hasMask = !request.mask.mask.keepsAll() || request.settings.trainsCompensation;
     writeResult(folder, run, model, hasMask ? &request.mask : nullptr, sourceName(request.data));
-    if (request.settings.trainsHead)
-        writeClassNames(folder, trainingSetOf(model, request, {}).classes);
+    const std::shared_ptr<const Model> own(std::shared_ptr<void>(), &model); // the caller keeps it
+    const bool hasClassifier = request.settings.trainsHead;
+    writeClassNames(folder, hasClassifier ? classNames(recoveredModel(own, request, key).model->card())
+                                          : std::vector<std::string>());
 }
 
 OpenedAdapter recoveredModel(const std::shared_ptr<const Model>& model, const RecoveryRequest& request,
@@ -120,7 +134,9 @@ OpenedAdapter recoveredModel(const std::shared_ptr<const Model>& model, const Re
     const MaskRecord mask = recoveredMask(run, request.mask, sourceName(request.data), model->spec());
     if (adapter->empty()) // only a compensation is trained
         return {model, {}, mask, {}};
-    return {withAdapter(model, adapter, {}), {"adapter", adapterDigest(*adapter)}, mask, {}};
+    const std::string names =
+        request.settings.trainsHead ? folderBeside(checkpointPath(request.folder, key), classesEnding) : std::string();
+    return {withAdapter(model, adapter, {}, names), {"adapter", adapterDigest(*adapter)}, mask, {}};
 }
 
 OpenedAdapter openAdapter(const std::shared_ptr<const Model>& model, const std::string& folder) {

@@ -108,9 +108,10 @@ int createReport(SignalText<longestPath>& path) {
 void writeCause(int file, int number, const siginfo_t* info) {
     SignalText<256> line;
     line.add("signal: ").add(signalName(number));
-    if (info->si_code <= 0)
-        line.add(", sent by process ").addNumber(static_cast<std::uint64_t>(info->si_pid));
-    else if (number != SIGABRT)
+    if (info->si_code <= 0) {
+        if (info->si_pid != crashState->process) // abort() sends the signal from here
+            line.add(", sent by process ").addNumber(static_cast<std::uint64_t>(info->si_pid));
+    } else if (number != SIGABRT && info->si_code != SI_KERNEL) // the kernel states no address then
         line.add(", at address ").addHex(reinterpret_cast<std::uintptr_t>(info->si_addr));
     line.add("\n").write(file);
     if (uncaught.view().empty())
@@ -256,7 +257,7 @@ protected:
 } // namespace
 
 std::string crashFolder() {
-    if (const char* state = std::getenv("XDG_STATE_HOME"))
+    if (const char* state = std::getenv("XDG_STATE_HOME"); state && *state == '/') // others are ignored, by its rules
         return std::string(state) + "/secateur/crashes";
     const char* home = std::getenv("HOME");
     return home ? std::string(home) + "/.local/state/secateur/crashes" : std::string();

@@ -92,10 +92,11 @@ public:
         m_result.target = m_target.as;
         m_result.layout = m_target.layout;
         m_result.path = request.path;
+        m_result.openedPath = plan.verified.empty() ? request.path : (fs::path(request.path) / plan.verified).string();
         m_result.warnings = plan.warnings;
         m_result.tolerance = plan.tolerance;
         m_result.maskDigest = maskDigest(request.record.mask);
-        if (request.record.mask.keepsAll() && !m_adapter)
+        if (request.record.mask.keepsAll() && !adapterOf(source))
             m_result.warnings.emplace_back("the mask cuts nothing: the export is a copy of the source");
     }
 
@@ -362,7 +363,9 @@ private:
         std::vector<std::string> measured = m_request.measured;
         measured.insert(measured.end(), m_result.measured.begin(), m_result.measured.end());
         if (m_result.adapter)
-            measured.emplace_back("Verified and evaluated with an adapter that is not part of the weights");
+            measured.emplace_back(m_request.evaluate
+                                      ? "Verified and evaluated with an adapter that is not part of the weights"
+                                      : "Verified with an adapter that is not part of the weights");
         const std::string licence = licenceOf(m_card);
         const std::string format = m_target.format.empty() ? m_card.format : std::string(m_target.format);
         const std::string name = fs::path(m_request.path).filename().string();

@@ -173,10 +173,11 @@ void checkClassifier(const Model& source, const ExportTarget& target) {
         throw Error(fmt::format("{} that the files of a {} export have no place for", brings, target.name),
                     source.card().adapter, "Export it as structural, padded or onnx, or use --adapter");
     const std::string& architecture = source.spec().architecture;
-    if (target.writer->isReadBack && architecture != "bert" && architecture != "albert")
-        throw Error(
-            fmt::format("{}, but the class of transformers for {} has another layer before it", brings, architecture),
-            source.card().adapter, "Export it as onnx, or use --adapter");
+    const bool isKnown = architecture == "bert" || architecture == "albert";
+    if (target.writer->isReadBack && (!isKnown || !source.has(-1, WeightName::pooler)))
+        throw Error(fmt::format("{}, but the class of transformers for {} has another layer before it{}", brings,
+                                architecture, isKnown ? ", the pooler, which the model does not have" : ""),
+                    source.card().adapter, "Export it as onnx, or use --adapter");
 }
 
 /// Prepares an export and passes it to a function.

@@ -214,6 +214,8 @@ public:
             keepRows(indicesOfUnits(m_units.heads, size));
         else if (weight == key || weight == value)
             keepRows(indicesOfUnits(m_units.kvHeads, size));
+        else if (weight == output && m_layer.spec.attention == AttentionKind::linear)
+            return std::move(m_update);
         else if (weight == output)
             keepColumns(indicesOfUnits(m_units.heads, size), compensation.headScale, size);
         else if (weight == down)

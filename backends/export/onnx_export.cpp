@@ -52,7 +52,8 @@ std::unique_ptr<const PreparedExport> prepareOnnx(const ExportTarget& target, co
                     .copiesCompanions = hasCompanions,
                     .contents =
                         "Cut heads, neurons and sublayers are left out of model.onnx, whose weights are float32. "
-                        "The configuration is the source's"};
+                        "The configuration is the source's" +
+                        std::string(bringsClassifier(source) ? ", with the classes of the adapter" : "")};
     if (hasCompanions && bringsClassifier(source))
         plan.written["config.json"] =
             configWithClasses(companionContent(modelFolder(source.card().path), "config.json"),

@@ -18,8 +18,9 @@ namespace fs = std::filesystem;
 namespace {
 
 template <typename Keep>
-std::vector<fs::path> filesIn(const fs::path& folder, Keep keep) {
-    std::vector<fs::path> files = entriesOf(folder);
+std::vector<fs::path> filesIn(const fs::path& folder, Keep keep,
+                              std::size_t most = std::numeric_limits<std::size_t>::max()) {
+    std::vector<fs::path> files = entriesOf(folder, most);
     std::erase_if(files, [&](const fs::path& file) { return !keep(file.filename().string()) || !isFile(file); });
     return files;
 }
@@ -97,11 +98,11 @@ std::vector<fs::path> weightFilesIn(const fs::path& folder) {
     return {};
 }
 
-std::vector<std::vector<fs::path>> ggufsIn(const fs::path& folder) {
+std::vector<std::vector<fs::path>> ggufsIn(const fs::path& folder, std::size_t most) {
+    const auto isModel = [](const std::string& name) { return name.ends_with(".gguf") && !name.starts_with("mmproj"); };
     std::vector<std::vector<fs::path>> models;
     std::optional<std::string> current;
-    for (const fs::path& file : filesIn(
-             folder, [](const std::string& name) { return name.ends_with(".gguf") && !name.starts_with("mmproj"); })) {
+    for (const fs::path& file : filesIn(folder, isModel, most)) {
         const std::optional<std::string> split = splitName(file.filename().string());
         if (split && split == current)
             models.back().push_back(file);

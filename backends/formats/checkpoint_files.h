@@ -31,8 +31,9 @@ std::int64_t modifiedSeconds(const std::filesystem::path& path);
 std::vector<std::filesystem::path> weightFilesIn(const std::filesystem::path& folder);
 
 /// The files of each GGUF model of a folder. The first file of a model is the one to open. Image encoders ("mmproj")
-/// are left out.
-std::vector<std::vector<std::filesystem::path>> ggufsIn(const std::filesystem::path& folder);
+/// are left out. @param most maximum number of entries of the folder that are read
+std::vector<std::vector<std::filesystem::path>> ggufsIn(const std::filesystem::path& folder,
+                                                        std::size_t most = std::numeric_limits<std::size_t>::max());
 
 /// Like ggufsIn(), for a folder and its subfolders.
 std::vector<std::vector<std::filesystem::path>> allGgufs(const std::filesystem::path& folder);

@@ -31,7 +31,7 @@ FoundModel outsideHub(const fs::path& path, const std::vector<fs::path>& files) 
 }
 
 void addGgufs(std::vector<FoundModel>& models, const fs::path& folder) {
-    for (const std::vector<fs::path>& files : ggufsIn(folder))
+    for (const std::vector<fs::path>& files : ggufsIn(folder, mostEntries))
         models.push_back(outsideHub(files.front(), files));
 }
 

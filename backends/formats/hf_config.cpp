@@ -376,7 +376,9 @@ std::vector<std::string> classNames(const ModelCard& model) {
         return {};
     const auto labels = readConfig(file.string()).object("id2label");
     std::vector<std::string> names;
-    for (int i = 0; labels && i < model.spec.classes; ++i) {
+    if (!labels || std::cmp_not_equal(labels->keys().size(), model.spec.classes))
+        return names; // those of another classifier
+    for (int i = 0; i < model.spec.classes; ++i) {
         const std::string id = std::to_string(i);
         if (!labels->isText(id))
             return {};

@@ -56,8 +56,24 @@ std::shared_ptr<const Model> withClassifierOf(const std::shared_ptr<const Mapped
 
 } // namespace
 
-void writeAdapter(const std::string& folder, const Adapter& adapter, const Model& model, const MaskRecord* mask) {
-    checkFits(adapter, model.spec());
+namespace {
+
+/// A model with a place for the classifier of an adapter. The model must outlive it.
+std::shared_ptr<const Model> withPlaceForClassifier(const Adapter& adapter, const Model& model) {
+    const std::shared_ptr<const Model> own(std::shared_ptr<void>(), &model);
+    const bool isThere =
+        model.has(-1, WeightName::classifier) && specWith(adapter, model.spec()).classes == model.spec().classes;
+    if (isThere || !adapter.weights.contains({-1, WeightName::classifier}))
+        return own;
+    return withAdapter(own, std::make_shared<const Adapter>(adapter), {});
+}
+
+} // namespace
+
+void writeAdapter(const std::string& folder, const Adapter& adapter, const Model& base, const MaskRecord* mask) {
+    checkFits(adapter, base.spec());
+    const std::shared_ptr<const Model> whole = withPlaceForClassifier(adapter, base);
+    const Model& model = *whole;
     const PeftModules modules = peftModules(adapter, model);
     const TensorMetadata metadata{{"format", "pt"},
                                   {"secateur", SECATEUR_VERSION},

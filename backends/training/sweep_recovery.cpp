@@ -13,15 +13,22 @@ namespace secateur {
 
 namespace {
 
-/// "FOLDER/0123456789ab-quick-steps-50"
-std::string placeOf(const std::string& folder, const std::string& digest, std::string recipe) {
-    constexpr std::size_t digits = 12;
+/// The first digits of a digest.
+std::string digitsOf(const std::string& digest, std::size_t count) {
+    const std::size_t colon = digest.find(':');
+    return colon == std::string::npos ? digest : digest.substr(colon + 1, count);
+}
+
+/// "FOLDER/0123456789ab-quick-steps-50-01234567"
+/// @param key of the training, which also depends on the model and the content of the data
+std::string placeOf(const std::string& folder, const std::string& digest, std::string recipe, const std::string& key) {
+    constexpr std::size_t maskDigits = 12;
+    constexpr std::size_t keyDigits = 8;
     for (char& c : recipe)
         if (c == ':' || c == '=' || c == '/' || c == ' ')
             c = '-';
-    const std::size_t colon = digest.find(':');
-    const std::string shortDigest = colon == std::string::npos ? digest : digest.substr(colon + 1, digits);
-    return (std::filesystem::path(folder) / (shortDigest + '-' + recipe)).string();
+    const std::string name = digitsOf(digest, maskDigits) + '-' + recipe + '-' + digitsOf(key, keyDigits);
+    return (std::filesystem::path(folder) / name).string();
 }
 
 /// Trains masks of a sweep, each in a folder of its own.
@@ -33,12 +40,15 @@ public:
         , m_data(std::move(data))
         , m_open(std::move(open)) {}
 
-    RecoveredModel train(const PruningMask& mask, const std::string& folder, const Progress& progress) const {
+    /// @param place of the trainings @param digest of the mask @param name of the training
+    RecoveredModel train(const PruningMask& mask, const std::string& place, const std::string& digest,
+                         const std::string& name, const Progress& progress) const {
         TrainingRun wanted;
         wanted.settings = m_settings;
         // The key of `recover` without further options, so that it can continue the run.
         wanted.key = trainingKey(*m_model, mask, m_data.training, m_settings,
                                  scoringText(HeldOutRules().share, wanted.scoreEvery, wanted.patience));
+        const std::string folder = placeOf(place, digest, name, wanted.key);
         TrainingRun run = runInFolder(folder, std::move(wanted), false, "Move the folder away, and give --retry");
         const MaskRecord record{mask, m_model->card().name, m_model->fingerprint(), {}, {}};
         TrainingCallbacks callbacks;
@@ -79,7 +89,7 @@ SweepRecovery sweepRecovery(std::shared_ptr<const Model> model, const RecoveryCh
     const std::string name = nameOf(choice);
     return {name, settings, trainer->size(),
             [trainer, folder, name](const PruningMask& mask, const std::string& digest, const Progress& training) {
-                return trainer->train(mask, placeOf(folder, digest, name), training);
+                return trainer->train(mask, folder, digest, name, training);
             }};
 }
 

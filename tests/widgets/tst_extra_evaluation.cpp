@@ -8,6 +8,7 @@
 #include "backends/session/mask_json.h"
 #include "backends/engine/open_model.h"
 #include "backends/tokenizers/open_tokenizer.h"
+#include "backends/engine/adapted_model.h"
 #include "backends/engine/plan_memory.h"
 #include "tests/support/drawn_text.h"
 #include "tests/support/files.h"
@@ -20,6 +21,7 @@
 #include "widgets/evaluations/effect_box.h"
 #include "widgets/evaluations/evaluation_table.h"
 #include "widgets/evaluations/extra_choice_dialog.h"
+#include "widgets/evaluations/adapter_evaluation.h"
 #include "widgets/evaluations/extra_evaluation.h"
 #include "widgets/evaluations/generation_view.h"
 #include "widgets/evaluations/live_evaluation.h"
@@ -40,6 +42,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 using namespace secateur;
 using test::Scratch;
@@ -112,6 +115,23 @@ QByteArray questions(int count) {
     return rows;
 }
 
+/// An adapter that changes the values of all layers by random numbers.
+Adapter drawnAdapter(const Model& model) {
+    std::mt19937 random(4);
+    std::normal_distribution<float> normal;
+    const auto numbers = [&](std::int64_t count) {
+        std::vector<float> drawn(static_cast<std::size_t>(count));
+        std::ranges::generate(drawn, [&] { return normal(random); });
+        return drawn;
+    };
+    Adapter adapter;
+    for (int layer = 0; layer < model.spec().layerCount(); ++layer) {
+        const auto shape = expectedShape(model.spec(), layer, WeightName::value);
+        adapter.updates[{layer, WeightName::value}] = {2, 0.5, numbers(2 * shape[1]), numbers(shape[0] * 2)};
+    }
+    return adapter;
+}
+
 Services services() {
     Services services;
     services.isSession = [](const std::string&) { return false; };
@@ -133,6 +153,10 @@ Services services() {
         return asked;
     };
     services.openTokenizer = [](const Model& model) { return openTokenizer(model.card()); };
+    services.openAdapter = [](const std::shared_ptr<const Model>& model, const std::string&) {
+        const auto adapter = std::make_shared<const Adapter>(drawnAdapter(*model));
+        return OpenedAdapter{withAdapter(model, adapter, {}), {"drawn", adapterDigest(*adapter)}, {}, {}};
+    };
     services.stayTogether = stayTogether;
     services.overwrittenFiles = overwrittenFiles;
     return services;
@@ -232,6 +256,7 @@ private slots:
     void theBoxChooses();
     void figuresAreShownBesideTheDenseModels();
     void aClassifierIsAskedForItsAccuracy();
+    void anAdapterOfAClassifierIsEvaluated();
     void aFileThatWasOverwrittenIsSaid();
     void textsStandSideBySide();
     void picturesForAPerson();
@@ -614,6 +639,39 @@ void TestExtraEvaluation::figuresAreShownBesideTheDenseModels() {
     bench.choose({});
     const auto labels = effect.findChildren<QLabel*>();
     QVERIFY(std::ranges::none_of(labels, [](const QLabel* label) { return label->accessibleName() == "words"; }));
+}
+
+void TestExtraEvaluation::anAdapterOfAClassifierIsEvaluated() {
+    Bench bench("drawn.txt", writeClassifier);
+    AdapterEvaluation adapters(&bench.document, &bench.jobs, &bench.live);
+    QVERIFY(!adapters.isPossible()); // no task is chosen
+    ExtraChoice choice;
+    choice.tasks = {request(QString::fromStdString(bench.folder.write("topics.jsonl", labelledTexts(45))))};
+    bench.choose(choice);
+    QVERIFY(adapters.isPossible());
+    bench.document.masks()->setMlpCut({0}, true);
+    adapters.evaluateFolder("/somewhere/drawn");
+    QTRY_VERIFY(!adapters.isBusy() && bench.jobs.isIdle());
+
+    const auto model = bench.document.model();
+    AskedTask asked = readAskedTask(choice.tasks[0]);
+    nameClasses(asked, model->card());
+    const auto adapted = withAdapter(model, std::make_shared<const Adapter>(drawnAdapter(*model)), {});
+    const auto accuracyOf = [&](const Model& own, const PruningMask& mask) {
+        const auto plan = own.runner().plan(mask, ComputeType::automatic);
+        return askTask(own, *plan, *openTokenizer(model->card()), asked).scores.metric("acc").value;
+    };
+    const PruningMask& mask = bench.document.masks()->mask();
+    const auto& all = bench.document.session().evaluations;
+    const auto found = std::ranges::find_if(all, [](const Evaluation& one) { return one.adapter.isPresent(); });
+    QVERIFY(found != all.end());
+    QCOMPARE(found->adapter.name, std::string("drawn"));
+    QCOMPARE(found->mask.digest, maskDigest(mask));
+    QCOMPARE(found->tasks.size(), std::size_t{1});
+    const TaskEvaluation& task = found->tasks.front();
+    QCOMPARE(task.run.scores.metric("acc").value, accuracyOf(*adapted, mask));
+    QCOMPARE(task.reference->run.scores.metric("acc").value, accuracyOf(*model, PruningMask(model->spec())));
+    QVERIFY(task.run.scores.metric("acc").value != accuracyOf(*model, mask));
 }
 
 void TestExtraEvaluation::aClassifierIsAskedForItsAccuracy() {

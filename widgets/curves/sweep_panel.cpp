@@ -182,13 +182,13 @@ void SweepPanel::buildRecovery(QVBoxLayout& column) {
     m_recipe->setItemData(0, tr("Pruned models are scored as they are"), Qt::ToolTipRole);
     for (const TrainingRecipe& recipe : trainingRecipes()) {
         m_recipe->addItem(stringOf(recipe.id));
-        m_recipe->setItemData(m_recipe->count() - 1, stringOf(recipe.summary), Qt::ToolTipRole);
+        m_recipe->setItemData(m_recipe->count() - 1, rowText(recipe.summary), Qt::ToolTipRole);
     }
     m_recipe->setAccessibleName(tr("Recipe of the recovery training"));
     m_recipe->setToolTip(tr("Also trains a LoRA adapter under each mask, and scores the recovered model as a further "
-                            "point. Trainings are kept beside the session, and continue after a stop."));
+                            "point. Trainings are kept, and continue after a stop."));
     m_steps->setRange(0, mostSteps);
-    m_steps->setSpecialValueText(tr("steps of the recipe"));
+    m_steps->setSpecialValueText(tr("duration of the recipe"));
     m_steps->setSuffix(tr(" steps"));
     m_steps->setAccessibleName(tr("Number of steps of each training"));
     m_steps->setToolTip(tr("Ends each training after this many steps"));

@@ -70,8 +70,8 @@ Autosave::~Autosave() {
 }
 
 QString Autosave::stateFolder() {
-    const QString state = qEnvironmentVariable("XDG_STATE_HOME", QDir::homePath() + "/.local/state");
-    return state + "/secateur";
+    const QString set = qEnvironmentVariable("XDG_STATE_HOME"); // a relative path is ignored, by its rules
+    return (set.startsWith('/') ? set : QDir::homePath() + "/.local/state") + "/secateur";
 }
 
 QString Autosave::ownPath() {
@@ -114,8 +114,7 @@ void Autosave::write() {
         } catch (...) {
             error = tr("unknown error");
         }
-        QMetaObject::invokeMethod(
-            this, [this, error] { written(error); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(this, [this, error] { written(error); }, Qt::QueuedConnection);
     });
 }
 

@@ -187,8 +187,10 @@ void DocumentFiles::onFinished(quint64 job) {
 }
 
 void DocumentFiles::onCancelled(quint64 job) {
-    if (job == m_opening)
+    if (job != 0 && job == m_opening) {
         m_opening = 0;
+        emit openingCancelled();
+    }
     const auto saving = m_saving.extract(job);
     if (!saving.empty())
         emit m_document->failed(tr("Saving was cancelled. %1 is unchanged.").arg(saving.mapped()));

@@ -39,6 +39,8 @@ public:
     bool isSaving() const { return !m_saving.empty(); }
 
 signals:
+    /// The user cancelled the opening of a file.
+    void openingCancelled();
     void saved(const QString& path);
     /// Emitted after recover() has opened an autosaved session.
     void recovered(const QString& autosaved);

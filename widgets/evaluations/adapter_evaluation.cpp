@@ -107,14 +107,17 @@ void addTask(Evaluation& evaluation, ExtraResult result) {
     evaluation.dtype = result.dtype;
     evaluation.device = result.device;
     evaluation.seconds += result.seconds;
-    evaluation.warnings = std::move(result.warnings);
+    for (std::string& warning : result.warnings)
+        if (std::ranges::find(evaluation.warnings, warning) == evaluation.warnings.end())
+            evaluation.warnings.push_back(std::move(warning));
     evaluation.tasks.push_back(std::move(result.task).value());
 }
 
 /// The answers of a classifier to the chosen tasks. The dense model is compared with if its classes are the same.
 AdapterScores scoreTasks(const AdapterTask& task, const std::shared_ptr<const Model>& adapted, const PruningMask& mask,
                          const Progress& progress) {
-    const bool isComparable = task.model->spec().classes == adapted->spec().classes;
+    const bool isComparable =
+        task.model->has(-1, WeightName::classifier) && task.model->spec().classes == adapted->spec().classes;
     ExtraRunner dense(task.model, task.services, task.pace.type);
     ExtraRunner own(adapted, task.services, task.pace.type);
     AdapterScores scores;
@@ -166,8 +169,7 @@ void AdapterEvaluation::evaluateRun(const RecoveryRequest& request, const std::s
         return;
     if (!isPossible())
         return emit m_document->noticed(
-            tr("The adapter is not evaluated: no task is chosen. Choose one in More measurements… of the panel "
-               "Evaluations."));
+            tr("The result is not evaluated: choose a task in More measurements… of the panel Evaluations."));
     const auto open = [open = m_document->services().recoveredModel, request,
                        key](const std::shared_ptr<const Model>& model) { return open(model, request, key); };
     start(request.settings.hasAdapter() ? tr("%1 + adapter").arg(maskName) : tr("%1, trained").arg(maskName), open,

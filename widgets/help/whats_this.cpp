@@ -216,8 +216,10 @@ bool WhatsThis::eventFilter(QObject* watched, QEvent* event) {
     switch (event->type()) {
     case QEvent::QueryWhatsThis:
     case QEvent::WhatsThis: {
-        if (qobject_cast<QMenu*>(widget) || qobject_cast<QMenuBar*>(widget))
+        if (qobject_cast<QMenu*>(widget) || qobject_cast<QMenuBar*>(widget)) {
+            m_link.clear();
             return false; // they explain their actions
+        }
         const auto* help = static_cast<QHelpEvent*>(event);
         const bool isKnown = event->type() == QEvent::QueryWhatsThis ? !explanation(widget, help->pos()).isEmpty()
                                                                      : explain(widget, help->pos(), help->globalPos());
@@ -231,7 +233,7 @@ bool WhatsThis::eventFilter(QObject* watched, QEvent* event) {
         nameCombo(qobject_cast<QComboBox*>(widget));
         return false;
     case QEvent::ShortcutOverride:
-        m_wasOn = QWhatsThis::inWhatsThisMode();
+        m_wasOn = static_cast<QKeyEvent*>(event)->key() == Qt::Key_F1 && QWhatsThis::inWhatsThisMode();
         return false;
     case QEvent::KeyPress:
         return pressed(watched, *static_cast<QKeyEvent*>(event));

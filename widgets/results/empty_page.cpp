@@ -93,14 +93,15 @@ void UnmeasuredPage::name(const std::vector<std::string>& keys) {
     for (const MetricRequest& request : missing)
         titles << metricTitle(request);
     titles.removeDuplicates();
-    const QString named = titles.join(tr(" and "));
+    const QString named = titles.join(", ");
     if (isMeasuring())
         return say(tr("Measuring %1…").arg(named));
     if (!m_document->model())
         return say(tr("Not measured: %1. Measuring needs the model's weights: File ▸ Locate model…").arg(named));
     const bool runsModel =
         std::ranges::any_of(missing, [](const MetricRequest& each) { return each.info->needs != Needs::weights; });
-    say(runsModel ? tr("Not measured: %1. It runs the model on the text that is chosen in Metrics.").arg(named)
+    say(runsModel ? tr("Not measured: %1. Measuring runs the model on the text that is chosen in the panel Metrics.")
+                        .arg(named)
                   : tr("Not measured: %1").arg(named),
         tr("Measure"));
 }

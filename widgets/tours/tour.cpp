@@ -100,9 +100,10 @@ constexpr TourStep cutSteps[]{
      .dock = "mask"},
     {.target = "effect",
      .heading = QT_TRANSLATE_NOOP("Tour", "Effect on the loss"),
-     .text =
-         QT_TRANSLATE_NOOP("Tour", "The loss is measured a moment after each edit, on ever more windows of a text, and "
-                                   "compared with the dense model. The prediction above it comes first."),
+     .text = QT_TRANSLATE_NOOP("Tour",
+                               "The loss is measured a moment after each edit: on a few windows of a text first, then "
+                               "on more. It is compared with the dense model. The line above predicts it before it "
+                               "is measured."),
      .dock = "mask"},
     {.target = "headsGrid",
      .heading = QT_TRANSLATE_NOOP("Tour", "Cutting by a threshold"),

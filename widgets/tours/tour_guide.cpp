@@ -83,10 +83,13 @@ TourGuide::TourGuide(QMainWindow* window, Document* document, const Selection* s
     connect(document->masks(), &MaskEditor::maskChanged, this, lookSoon);
     connect(document->masks(), &MaskEditor::listChanged, this, lookSoon);
     connect(document->measurements(), &Measurements::stateChanged, this, lookSoon);
-    connect(document, &Document::opened, this, [this] {
+    const auto beginAnew = [this] {
         m_before = tourState(*m_document, *m_selection);
+        m_looking->stop();
         m_going->stop();
-    });
+    };
+    // Queued, because the first measurements of a model start after this signal.
+    connect(document, &Document::opened, this, beginAnew, Qt::QueuedConnection);
 }
 
 TourGuide::~TourGuide() = default;

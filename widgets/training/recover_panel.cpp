@@ -171,8 +171,8 @@ void RecoverPanel::refresh() {
     m_evaluate->setText(isEvaluating ? tr("Stop the e&valuation") : tr("E&valuate an adapter…"));
     m_evaluate->setToolTip(isEvaluating
                                ? tr("Evaluates %1. Nothing of a stopped evaluation is kept").arg(m_evaluation->name())
-                               : tr("Evaluates the adapter of a folder, under the mask beside it, on the text of the "
-                                    "panel Evaluations"));
+                               : tr("Evaluates the adapter of a folder under the mask beside it, as the panel "
+                                    "Evaluations states. An encoder needs a task of More measurements…"));
     m_evaluate->setEnabled(isEvaluating || m_evaluation->isPossible());
     m_state->setForegroundRole(m_recovery->state() == RecoveryState::none ? QPalette::PlaceholderText
                                                                           : QPalette::WindowText);

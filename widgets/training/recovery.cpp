@@ -4,11 +4,26 @@
 #include "widgets/document/mask_editor.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace secateur {
 
 namespace {
+
+/// Adds the mask of a run to the list, unless it is there. It becomes the current one if the user has not turned to
+/// another mask since. @param trained mask under which the run trained
+void list(Document* document, const QString& name, const std::optional<MaskRecord>& mask, const PruningMask& trained) {
+    MaskEditor* masks = document->masks();
+    const auto isSame = [&](const NamedMask& one) { return one.record->mask == mask->mask; };
+    if (!mask || std::ranges::any_of(masks->state().masks, isSame))
+        return;
+    const bool isWaiting = masks->mask() == trained;
+    const std::size_t current = masks->state().current;
+    masks->addMask(name, *mask);
+    if (!isWaiting)
+        masks->setCurrent(current);
+}
 
 bool isSameRun(const RecoveryRequest& one, const RecoveryRequest& other) {
     return one.settings == other.settings && one.data == other.data && one.mask.mask == other.mask.mask;
@@ -177,10 +192,7 @@ void Recovery::listMask() {
         request.mask.modelName = model->card().name;
         request.mask.fingerprint = model->fingerprint();
         const std::optional<MaskRecord> mask = open(model, request, key).mask;
-        return [document, mask, name] {
-            if (mask)
-                document->masks()->addMask(name, *mask);
-        };
+        return [document, mask, name, trained = request.mask.mask] { list(document, name, mask, trained); };
     };
     m_document->start(tr("Reading the trained mask"), JobRunner::Priority::files, work);
 }

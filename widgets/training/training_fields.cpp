@@ -1,6 +1,7 @@
 #include "widgets/training/training_fields.h"
 
 #include "widgets/document/document.h"
+#include "widgets/language/shown_texts.h"
 #include "widgets/results/text_combo.h"
 
 #include <QCheckBox>
@@ -24,10 +25,6 @@ namespace {
 constexpr std::string_view usualRecipe = "quick";
 constexpr double usualTeacherWeight = 0.5;
 constexpr std::array<double, 3> usualAmounts{10, 200, 1}; ///< by unit
-
-QString fieldText(std::string_view text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
 
 /// A box for a learning rate: "0.0003", without zeros at the end.
 class RateBox : public QDoubleSpinBox {
@@ -106,8 +103,8 @@ TrainingFields::TrainingFields(QWidget* parent)
 
 void TrainingFields::build() {
     for (const TrainingRecipe& recipe : trainingRecipes()) {
-        m_recipe->addItem(fieldText(recipe.id));
-        m_recipe->setItemData(m_recipe->count() - 1, fieldText(recipe.summary), Qt::ToolTipRole);
+        m_recipe->addItem(QString::fromUtf8(recipe.id.data(), static_cast<qsizetype>(recipe.id.size())));
+        m_recipe->setItemData(m_recipe->count() - 1, rowText(recipe.summary), Qt::ToolTipRole);
     }
     setUpField(m_recipe, tr("Recipe of the training"));
     setUpField(m_data, tr("Text to train on"));
@@ -125,7 +122,7 @@ void TrainingFields::build() {
     m_fold->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     m_fold->setAutoRaise(true);
     m_fold->setCheckable(true);
-    m_fold->setToolTip(tr("Shows or hides the rank, the learning rate and the length"));
+    m_fold->setToolTip(tr("Shows or hides the other settings"));
     m_fold->setArrowType(Qt::RightArrow);
     connect(m_fold, &QToolButton::toggled, folded, [this, folded](bool isOpen) {
         folded->setVisible(isOpen);
@@ -170,7 +167,7 @@ QWidget* TrainingFields::options() {
     form->addRow(tr("Length"), m_length);
     form->addRow(tr("Trained"), trainedWeights());
     form->addRow(tr("Teacher"), teacher());
-    form->addRow(tr("Weight"), m_teacherWeight);
+    form->addRow(tr("Teacher weight"), m_teacherWeight);
     box->setLayout(form);
     return box;
 }

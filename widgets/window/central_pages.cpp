@@ -34,10 +34,12 @@ void CentralPages::announce(const QString& text) {
 }
 
 void CentralPages::refresh() {
-    m_welcome->refresh();
-    // Delayed until the event loop runs, because a model on the command line is opened first.
+    if (!m_document->isOpen())
+        m_welcome->refresh();
+    // Delayed until the event loop runs, because a model on the command line is opened first. With an open model, only
+    // the first search runs: its models are offered for masks that are dropped.
     QTimer::singleShot(0, this, [this] {
-        if (!m_document->files()->isOpening())
+        if (!m_document->files()->isOpening() && (m_search->isFirst() || !m_document->isOpen()))
             m_search->start(recentPaths());
     });
     QWidget* otherwise = m_document->files()->isOpening() ? static_cast<QWidget*>(m_opening) : m_welcome;

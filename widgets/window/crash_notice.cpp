@@ -49,8 +49,8 @@ CrashReportDialog::CrashReportDialog(const QString& path, QWidget* parent)
     : QDialog(parent) {
     setWindowTitle(tr("Crash report"));
     setAttribute(Qt::WA_DeleteOnClose);
-    auto* note = new QLabel(tr("The report names versions, paths and the last log lines. It contains no weights and no "
-                               "texts. It was written to\n%1")
+    auto* note = new QLabel(tr("The report names versions, paths and the last log lines. It contains no weights. "
+                               "Command lines in it may contain a prompt. It was written to\n%1")
                                 .arg(QDir::toNativeSeparators(path)));
     note->setTextFormat(Qt::PlainText);
     note->setWordWrap(true);

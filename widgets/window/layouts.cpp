@@ -129,7 +129,7 @@ void Layouts::fill(QMenu* menu) {
     m_fixed << menu->addAction(tr("&Reset layout"), m_panels, &Panels::resetLayout);
     m_fixed.last()->setWhatsThis(tr("Puts all panels back to their places at the first start."));
     menu->setWhatsThis(tr("Arranges the panels for a task, or saves their arrangement under a name."));
-    m_removal->setWhatsThis(tr("Deletes a layout that was saved under this name."));
+    m_removal->setWhatsThis(tr("Deletes one of the saved layouts."));
     list();
 }
 
@@ -147,7 +147,7 @@ void Layouts::list() {
         auto* action = new QAction(tr("Layout: %1").arg(menuText(name)), this);
         connect(action, &QAction::triggered, this, [this, name] { apply(name); });
         m_menu->insertAction(m_end, action);
-        action->setWhatsThis(tr("Arranges the panels and shows the tab as this layout holds them."));
+        action->setWhatsThis(tr("Restores the panels and the tab that were saved under this name."));
         m_own << action;
         m_removal->addAction(menuText(name), this, [this, name] { askRemoval(name); });
     }

