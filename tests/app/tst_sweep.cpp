@@ -210,7 +210,7 @@ private slots:
         const std::string digest = points.at(3).at("mask").at("digest");
         const QString start = QString::fromStdString(digest.substr(digest.find(':') + 1, 12));
         const QString folder = folders.filter(start).value(0);
-        QCOMPARE(folder, start + "-quick-steps-3-data-text");
+        QVERIFY2(folder.startsWith(start + "-quick-steps-3-data-text-"), qPrintable(folder));
         const Outcome evaluated =
             run({"evaluate", m_model, "--mask", scratch.path("masks/gate_norm_2.mask.json"), "--adapter",
                  out + ".adapters/" + folder, "--dtype", "float32", "--text", m_text, "--max-tokens", "512",

@@ -470,7 +470,7 @@ void TestMainWindow::emptyViewsSayWhatToDo() {
     };
     auto* heads = program.find<HeadsView>();
     measureOn("heads", "Not measured: gate-norm per head", heads, heads->grid());
-    measureOn("layers", "Not measured: gate-norm and gate-norm, headwise", program.find<LayersView>(),
+    measureOn("layers", "Not measured: gate-norm, gate-norm, headwise", program.find<LayersView>(),
               program.find<LayersView>()->plot());
     measureOn("neurons", "Not measured: Mag-SP per neuron", program.find<NeuronsView>(),
               program.find<NeuronsView>()->plot());

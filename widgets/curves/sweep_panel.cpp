@@ -124,7 +124,7 @@ void SweepPanel::build() {
         tr("The ticked strategies run. Their options are edited in the second column, with F2 or a double "
            "click."));
     m_strategies->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed);
-    m_strategies->setMinimumHeight(fontMetrics().height() * 7);
+    m_strategies->setMinimumHeight(fontMetrics().height() * 5);
     column->addWidget(m_strategies, 1);
     m_budgets->setAccessibleName(tr("Budgets, separated by commas"));
     m_budgets->setToolTip(
@@ -142,7 +142,7 @@ void SweepPanel::build() {
     m_stability->findChild<QLineEdit*>()->setAccessibleName(m_stability->accessibleName());
     m_stability->setToolTip(tr("Also chooses the masks on each of these parts of the calibration text, without scoring "
                                "them. The figure Stability compares them."));
-    auto* form = new QFormLayout;
+    QFormLayout* form = m_form = new QFormLayout;
     form->setContentsMargins(0, 0, 0, 0);
     form->setVerticalSpacing(4);
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
@@ -150,9 +150,9 @@ void SweepPanel::build() {
     form->addRow(tr("Budgets"), m_budgets);
     form->addRow(tr("Repetitions"), m_repetitions);
     form->addRow(tr("Stability"), m_stability);
+    buildRecovery(*form);
     column->addLayout(form);
     buildTexts(*column);
-    buildRecovery(*column);
     m_state->setAccessibleName(tr("Cost and state of the sweep"));
     column->addWidget(m_state);
     auto* row = new QHBoxLayout;
@@ -175,8 +175,8 @@ void SweepPanel::build() {
     connect(m_recipe, &QComboBox::activated, this, &SweepPanel::changed);
 }
 
-/// The recipe, the number of steps, and the data of the trainings.
-void SweepPanel::buildRecovery(QVBoxLayout& column) {
+/// The recipe, the number of steps, and the data of the trainings. The last two are shown with a recipe only.
+void SweepPanel::buildRecovery(QFormLayout& form) {
     constexpr int mostSteps = 10'000'000;
     m_recipe->addItem(tr("no training"));
     m_recipe->setItemData(0, tr("Pruned models are scored as they are"), Qt::ToolTipRole);
@@ -198,12 +198,9 @@ void SweepPanel::buildRecovery(QVBoxLayout& column) {
         tr("Training data: a text, or rows of instructions, chats or labelled texts (.jsonl, .json)"));
     for (QWidget* field : std::array<QWidget*, 3>{m_recipe, m_steps, m_trainingData})
         field->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-    auto* row = new QHBoxLayout;
-    row->addWidget(m_recipe, 1);
-    row->addWidget(m_steps, 1);
-    column.addWidget(new QLabel(tr("Recovery training")));
-    column.addLayout(row);
-    column.addWidget(m_trainingData);
+    form.addRow(tr("Recovery"), m_recipe);
+    form.addRow(tr("For"), m_steps);
+    form.addRow(tr("Train on"), m_trainingData);
 }
 
 void SweepPanel::buildTexts(QVBoxLayout& column) {
@@ -366,8 +363,11 @@ void SweepPanel::refresh() {
           static_cast<QWidget*>(m_score), static_cast<QWidget*>(m_scoreTokens), static_cast<QWidget*>(m_tasks),
           static_cast<QWidget*>(m_addTask), static_cast<QWidget*>(m_removeTask), static_cast<QWidget*>(m_recipe)})
         field->setEnabled(!isRunning);
-    for (QWidget* field : std::array<QWidget*, 2>{m_steps, m_trainingData})
-        field->setEnabled(!isRunning && m_recipe->currentIndex() > 0);
+    for (QWidget* field : std::array<QWidget*, 2>{m_steps, m_trainingData}) {
+        field->setEnabled(!isRunning);
+        for (QWidget* part : {field, m_form->labelForField(field)})
+            part->setVisible(m_recipe->currentIndex() > 0);
+    }
     m_progress->setEnabled(isRunning);
     if (isRunning)
         return;

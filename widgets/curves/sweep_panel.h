@@ -6,6 +6,7 @@
 #include <QWidget>
 
 class QComboBox;
+class QFormLayout;
 class QLabel;
 class QLineEdit;
 class QListWidget;
@@ -36,7 +37,7 @@ public:
 private:
     void build();
     void buildTexts(QVBoxLayout& column);
-    void buildRecovery(QVBoxLayout& column);
+    void buildRecovery(QFormLayout& form);
     void setRecovery(const RecoveryChoice& choice);
     void listStrategies();
     void addTask();
@@ -66,6 +67,7 @@ private:
     StillLabel* m_state;
     QProgressBar* m_progress;
     QPushButton* m_run;
+    QFormLayout* m_form;
     QTimer* m_forecast; ///< waits until the user has stopped typing
 };
 
