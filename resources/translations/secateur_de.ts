@@ -7179,10 +7179,6 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <translation>Trainingsdaten: ein Text, oder Zeilen mit Anweisungen, Chats oder Texten mit Labels (.jsonl, .json)</translation>
     </message>
     <message>
-        <source>Recovery training</source>
-        <translation>Nachtrainieren</translation>
-    </message>
-    <message>
         <source>The text that masks are chosen on</source>
         <translation>Der Text, auf dem Masken gewählt werden</translation>
     </message>
@@ -7209,6 +7205,18 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     <message>
         <source>Ends each training after this many steps</source>
         <translation>Beendet jedes Training nach so vielen Schritten</translation>
+    </message>
+    <message>
+        <source>Recovery</source>
+        <translation>Nachtraining</translation>
+    </message>
+    <message>
+        <source>For</source>
+        <translation type="unfinished">Dauer</translation>
+    </message>
+    <message>
+        <source>Train on</source>
+        <translation type="unfinished">Trainieren auf</translation>
     </message>
 </context>
 <context>
