@@ -7212,11 +7212,11 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     </message>
     <message>
         <source>For</source>
-        <translation type="unfinished">Dauer</translation>
+        <translation>Dauer</translation>
     </message>
     <message>
         <source>Train on</source>
-        <translation type="unfinished">Trainieren auf</translation>
+        <translation>Trainieren auf</translation>
     </message>
 </context>
 <context>
