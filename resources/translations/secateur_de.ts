@@ -7455,8 +7455,8 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <translation>Zeigt oder verbirgt die übrigen Einstellungen</translation>
     </message>
     <message>
-        <source>Teacher weight</source>
-        <translation>Gewicht des Teachers</translation>
+        <source>Share</source>
+        <translation>Anteil</translation>
     </message>
 </context>
 <context>

@@ -124,7 +124,7 @@ void SweepPanel::build() {
         tr("The ticked strategies run. Their options are edited in the second column, with F2 or a double "
            "click."));
     m_strategies->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed);
-    m_strategies->setMinimumHeight(fontMetrics().height() * 5);
+    m_strategies->setMinimumHeight(fontMetrics().height() * 6);
     column->addWidget(m_strategies, 1);
     m_budgets->setAccessibleName(tr("Budgets, separated by commas"));
     m_budgets->setToolTip(
@@ -210,7 +210,7 @@ void SweepPanel::buildTexts(QVBoxLayout& column) {
     m_score->setToolTip(tr("The text that masks are scored on"));
     m_tasks->setAccessibleName(tr("Tasks of the sweep"));
     m_tasks->setToolTip(tr("Task files on which every mask is scored too"));
-    m_tasks->setFixedHeight(fontMetrics().height() * 3);
+    m_tasks->setFixedHeight(fontMetrics().height() * 2);
     m_addTask->setText(tr("+"));
     m_addTask->setToolTip(tr("Add a task file"));
     m_addTask->setAccessibleName(m_addTask->toolTip());

@@ -167,7 +167,7 @@ QWidget* TrainingFields::options() {
     form->addRow(tr("Length"), m_length);
     form->addRow(tr("Trained"), trainedWeights());
     form->addRow(tr("Teacher"), teacher());
-    form->addRow(tr("Teacher weight"), m_teacherWeight);
+    form->addRow(tr("Share"), m_teacherWeight); // a longer label makes the panel too wide
     box->setLayout(form);
     return box;
 }
