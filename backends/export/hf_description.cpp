@@ -71,7 +71,7 @@ void setRotary(HfJson& config, const ModelSpec& spec) {
 }
 
 /// Keys of single architectures.
-void setSpecial(HfJson& config, const ModelSpec& spec) {
+void setSpecial(HfJson& config, const ArchitectureInfo& architecture, const ModelSpec& spec) {
     const LayerSpec& first = spec.layers.front();
     const auto local = std::ranges::find_if(spec.layers, [](const LayerSpec& layer) { return layer.window > 0; });
     if (spec.architecture.starts_with("gemma")) {
@@ -85,7 +85,8 @@ void setSpecial(HfJson& config, const ModelSpec& spec) {
             types.push_back(layer.window > 0 ? "sliding_attention" : "full_attention");
         config["layer_types"] = types;
     }
-    config["sliding_window"] = local == spec.layers.end() ? HfJson() : HfJson(local->window);
+    if (architecture.windows != Windows::none)
+        config["sliding_window"] = local == spec.layers.end() ? HfJson() : HfJson(local->window);
     if (spec.architecture.starts_with("qwen"))
         config["use_sliding_window"] = local != spec.layers.end();
     if (spec.architecture == "llama" || spec.architecture == "qwen3")
@@ -132,7 +133,7 @@ std::string describedForHf(const ModelSpec& spec, const GgufMetadata& metadata) 
             config["head_dim"] = first.headDim;
         setRotary(config, spec);
     }
-    setSpecial(config, spec);
+    setSpecial(config, architecture, spec);
     setTokens(config, metadata, spec.vocab);
     config["torch_dtype"] = "float32";
     return config.dump(2) + "\n";

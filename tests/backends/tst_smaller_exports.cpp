@@ -252,6 +252,7 @@ private slots:
         const ExportTarget& there = exportTarget("native");
         exportModel(*gguf, there, requestFor(there, *gguf, withoutBlock(*gguf), scratch));
         const auto folder = openModel(scratch.path("out").toStdString());
+        QVERIFY(folder->card().warnings.empty());
         const ExportTarget& back = exportTarget("gguf_native");
         const ExportResult result =
             exportModel(*folder, back, requestFor(back, *folder, withoutBlock(*folder), scratch));
