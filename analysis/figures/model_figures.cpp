@@ -47,8 +47,19 @@ Matrix stacked(std::span<const Matrix> parts) {
 
 } // namespace
 
-MapPyramid::MapPyramid(std::vector<float> values, int side) {
+MapPyramid::MapPyramid(std::vector<float> values, int side)
+    : m_side(side) {
     m_levels.push_back({side, 1, std::move(values)});
+    addCoarserLevels();
+}
+
+MapPyramid::MapPyramid(AttentionMap map)
+    : m_side(map.tokens) {
+    m_levels.push_back({map.side(), map.cells, std::move(map.values)});
+    addCoarserLevels();
+}
+
+void MapPyramid::addCoarserLevels() {
     while (m_levels.back().side > 1)
         m_levels.push_back(halved(m_levels.back()));
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/base/head_id.h"
 #include "analysis/figures/figure.h"
+#include "analysis/running/attention_reader.h"
 #include "analysis/strategies/gradient_change.h"
 
 #include <cstddef>
@@ -13,9 +14,9 @@ namespace secateur {
 
 // Figures that are made from runs of the model. The window and `plot` draw the same figures.
 
-/// A square map at several resolutions: the full resolution, then half of the previous one each time, down to a single
-/// cell. A cell of a coarser level is the maximum of four cells of the finer level, so that thin lines stay visible.
-/// Large maps are drawn from the level that has about as many cells as pixels.
+/// A square map at several resolutions: the finest resolution, then half of the previous one each time, down to a
+/// single cell. A cell of a coarser level is the maximum of four cells of the finer level, so that thin lines stay
+/// visible. Large maps are drawn from the level that has about as many cells as pixels.
 class MapPyramid {
 public:
     struct Level {
@@ -31,17 +32,24 @@ public:
 
     /// @param values [side, side]
     MapPyramid(std::vector<float> values, int side);
+    explicit MapPyramid(AttentionMap map);
 
-    int side() const { return m_levels.front().side; }
-    float at(int row, int column) const { return m_levels.front().at(row, column); }
-    /// The coarsest level whose cells cover at most `cells` cells of the map along an edge.
+    int side() const { return m_side; }
+    /// Number of cells of the map, along an edge, that one cell of the finest level covers; 1 = full resolution.
+    int cells() const { return m_levels.front().cells; }
+    /// The value of a cell of the map; with cells() above 1, the maximum over the cell of the finest level around it.
+    float at(int row, int column) const { return m_levels.front().at(row / cells(), column / cells()); }
+    /// The coarsest level whose cells cover at most `cells` cells of the map along an edge; else the finest level.
     const Level& level(double cells) const;
-    /// Positive values of the map, evenly spread over it. All of them if there are fewer than `most`; otherwise between
-    /// `most` and twice as many.
+    /// Positive values of the finest level, evenly spread over it. All of them if there are fewer than `most`;
+    /// otherwise between `most` and twice as many.
     std::vector<double> sample(std::size_t most) const;
 
 private:
-    std::vector<Level> m_levels; ///< the first level is the map itself
+    void addCoarserLevels();
+
+    int m_side;                  ///< number of cells of the map along an edge
+    std::vector<Level> m_levels; ///< the finest first
 };
 
 /// Options of the figure "attention".

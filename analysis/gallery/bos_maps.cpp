@@ -136,7 +136,7 @@ Figure mapOf(const PromptInputs& inputs, const AttentionReader& reader, HeadId i
     LayerAttention read = reader.layer(id.layer, id.head, progress);
     if (!read.map)
         throw Error("has no attention map: it is cut", headName(id.layer, id.head));
-    const MapPyramid map(std::move(read.map->values), read.map->tokens);
+    const MapPyramid map(std::move(*read.map));
     return attentionFigure(inputs.model->card().name, id, map, inputs.prompt.labels, scale);
 }
 
@@ -150,11 +150,11 @@ Figure emptyMap(const Figure& like) {
     return figure;
 }
 
-AttentionReader readerOf(const PromptInputs& inputs, int side, const Progress& progress) {
+AttentionReader readerOf(const PromptInputs& inputs, int side) {
     AttentionRules rules;
     rules.type = inputs.type;
     rules.thumbnailSide = side;
-    return AttentionReader(inputs.model, inputs.mask, inputs.prompt.ids, rules, progress);
+    return AttentionReader(inputs.model, inputs.mask, inputs.prompt.ids, rules);
 }
 
 /// Number of tokens along an edge of a cell, if a map has at most `side` cells along its edges.
@@ -217,13 +217,13 @@ Figure drawBosMap(const PromptInputs& inputs, const FigureOptions& options) {
                         : isGemmaOfPaper(inputs.model->card()) ? HeadId{26, 0}
                                                                : strongestSink(inputs, inputs.progress.part(0, 0.4));
     checkHead(inputs.model->spec(), head);
-    const AttentionReader reader = readerOf(inputs, 1, inputs.progress.part(0.4, 0.9));
-    return mapOf(inputs, reader, head, mapScale(options), inputs.progress.part(0.9, 1));
+    const AttentionReader reader = readerOf(inputs, 1);
+    return mapOf(inputs, reader, head, mapScale(options), inputs.progress.part(0.4, 1));
 }
 
 Figure drawBosPatterns(const PromptInputs& inputs, const FigureOptions& options) {
     const std::vector<PatternHead> heads = chosenHeads(inputs, options, inputs.progress.part(0, 0.4));
-    const AttentionReader reader = readerOf(inputs, 1, inputs.progress.part(0.4, 0.8));
+    const AttentionReader reader = readerOf(inputs, 1);
     Figure grid;
     grid.kind = FigureKind::grid;
     grid.title = inputs.model->card().name;
@@ -236,7 +236,7 @@ Figure drawBosPatterns(const PromptInputs& inputs, const FigureOptions& options)
         const std::string head = one.head ? headName(one.head->layer, one.head->head) : "no head";
         names.push_back(one.title.empty() ? head : one.title + ": " + head);
         if (one.head) {
-            map = mapOf(inputs, reader, *one.head, mapScale(options), inputs.progress.part(0.8, 1));
+            map = mapOf(inputs, reader, *one.head, mapScale(options), inputs.progress.part(0.4, 1));
             map.colour.label = "attention";
             drawn = i;
         }
@@ -254,7 +254,7 @@ Figure drawBosPatterns(const PromptInputs& inputs, const FigureOptions& options)
 Figure drawBosSheet(const PromptInputs& inputs, const FigureOptions& options) {
     const ModelSpec& spec = inputs.model->spec();
     const int most = integerOption(options, "side");
-    const AttentionReader reader = readerOf(inputs, most, inputs.progress.part(0, 0.5));
+    const AttentionReader reader = readerOf(inputs, most);
     const int step = tokensOfCell(reader.tokens(), most);
     const int side = (reader.tokens() + step - 1) / step; // as AttentionReader pools
     const auto cells = [&](int units) { return static_cast<std::size_t>(units * (side + 1) - 1); };
@@ -262,8 +262,8 @@ Figure drawBosSheet(const PromptInputs& inputs, const FigureOptions& options) {
     figure.cells = Matrix(cells(spec.layerCount()), cells(std::max(spec.maxHeads(), 1)));
     int drawn = 0;
     for (int layer = 0; layer < spec.layerCount(); ++layer) {
-        const double share = 0.5 / spec.layerCount();
-        const Progress own = inputs.progress.part(0.5 + share * layer, 0.5 + share * (layer + 1));
+        const double share = 1.0 / spec.layerCount();
+        const Progress own = inputs.progress.part(share * layer, share * (layer + 1));
         for (const AttentionThumbnail& map : reader.layer(layer, {}, own).thumbnails) {
             placeMap(figure.cells, map);
             ++drawn;

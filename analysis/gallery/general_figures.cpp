@@ -197,11 +197,11 @@ Figure attention(const PromptInputs& inputs, const FigureOptions& options) {
     checkHead(inputs.model->spec(), id);
     AttentionRules rules;
     rules.type = inputs.type;
-    const AttentionReader reader(inputs.model, inputs.mask, inputs.prompt.ids, rules, inputs.progress.part(0, 0.9));
-    LayerAttention read = reader.layer(id.layer, id.head, inputs.progress.part(0.9, 1));
+    const AttentionReader reader(inputs.model, inputs.mask, inputs.prompt.ids, rules);
+    LayerAttention read = reader.layer(id.layer, id.head, inputs.progress);
     if (!read.map)
         throw Error("has no attention map: it is cut", headName(id.layer, id.head));
-    const MapPyramid map(std::move(read.map->values), read.map->tokens);
+    const MapPyramid map(std::move(*read.map));
     return attentionFigure(inputs.model->card().name, id, map, inputs.prompt.labels, coloursOf(options, scalesOfAxes));
 }
 

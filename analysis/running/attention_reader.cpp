@@ -1,8 +1,9 @@
 #include "analysis/running/attention_reader.h"
 
-#include "analysis/masks/pruning_mask.h"
 #include "analysis/base/error.h"
+#include "analysis/masks/pruning_mask.h"
 #include "analysis/running/layer_observer.h"
+#include "analysis/running/pooled_map.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>
@@ -10,8 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <map>
-#include <span>
 #include <utility>
 
 namespace secateur {
@@ -29,72 +31,44 @@ std::vector<int> keptHeads(const LayerMask& mask) {
     return kept;
 }
 
-/// Collects the maps of one layer. They arrive in blocks of heads and queries.
+/// The place of a head among the kept ones; none if it is not kept.
+std::optional<std::int64_t> placeOf(const std::vector<int>& kept, int head) {
+    const auto found = std::ranges::find(kept, head);
+    return found == kept.end() ? std::nullopt : std::optional<std::int64_t>(found - kept.begin());
+}
+
+/// Collects maps of kept heads of one layer. They arrive in blocks of heads and queries.
 class MapCollector : public LayerObserver {
 public:
-    MapCollector(int layer, int tokens, int mostSide, std::vector<int> heads, std::optional<int> wanted)
-        : m_layer(layer)
-        , m_tokens(tokens)
-        , m_step((tokens + mostSide - 1) / mostSide)
-        , m_side((tokens + m_step - 1) / m_step)
-        , m_heads(std::move(heads)) {
-        const auto cells = static_cast<std::size_t>(m_side) * static_cast<std::size_t>(m_side);
-        for (int head : m_heads)
-            m_found.thumbnails.push_back({{layer, head}, m_side, std::vector<float>(cells)});
-        if (wanted && std::ranges::find(m_heads, *wanted) != m_heads.end())
-            m_found.map =
-                AttentionMap{{layer, *wanted},
-                             tokens,
-                             std::vector<float>(static_cast<std::size_t>(tokens) * static_cast<std::size_t>(tokens))};
+    explicit MapCollector(int layer)
+        : m_layer(layer) {}
+
+    /// Requests a map. It must outlive the run. @param place of the head among the kept ones
+    void request(std::int64_t place, PooledMap& map) {
+        m_wanted.emplace(place, &map);
+        const std::int64_t first = m_wanted.begin()->first;
+        m_heads = {first, m_wanted.rbegin()->first + 1 - first};
     }
 
     bool wants(int, Tap) const override { return false; }
     void see(int, Tap, const at::Tensor&) override {}
-    bool wantsAttention(int layer) const override { return layer == m_layer && !m_heads.empty(); }
+    bool wantsAttention(int layer) const override { return layer == m_layer && !m_wanted.empty(); }
+    HeadRange attentionHeads(int) const override { return m_heads; }
 
     void seeAttention(int, std::int64_t firstHead, std::int64_t firstQuery, const at::Tensor& block) override {
-        const at::Tensor maps = block[0];
-        const std::int64_t padding = std::int64_t{m_side} * m_step - m_tokens;
-        const at::Tensor pooled = at::constant_pad_nd(maps, {0, padding}, 0)
-                                      .reshape({maps.size(0), maps.size(1), m_side, m_step})
-                                      .amax(-1)
-                                      .to(at::kCPU)
-                                      .contiguous();
-        for (std::int64_t i = 0; i < maps.size(0); ++i) {
-            const auto index = static_cast<std::size_t>(firstHead + i);
-            shrink(pooled[i], firstQuery, m_found.thumbnails[index].values);
-            if (m_found.map && m_heads[index] == m_found.map->head.head)
-                keep(maps[i].to(at::kCPU).contiguous(), firstQuery);
-        }
+        const std::int64_t end = firstHead + block.size(1);
+        for (auto own = m_wanted.lower_bound(firstHead); own != m_wanted.end() && own->first < end; ++own)
+            own->second->add(block[0][own->first - firstHead], m_before + firstQuery);
     }
 
-    LayerAttention take() { return std::move(m_found); }
+    /// The number of tokens before those that run.
+    void setBefore(int tokens) { m_before = tokens; }
 
 private:
-    /// Reduces rows of queries to rows of a thumbnail by their maxima. @param rows [queries, side], already reduced
-    /// along the keys
-    void shrink(const at::Tensor& rows, std::int64_t firstQuery, std::vector<float>& into) const {
-        const auto values = std::span(rows.data_ptr<float>(), static_cast<std::size_t>(rows.numel()));
-        const auto side = static_cast<std::size_t>(m_side);
-        for (std::size_t query = 0; query * side < values.size(); ++query) {
-            const std::size_t row = (static_cast<std::size_t>(firstQuery) + query) / static_cast<std::size_t>(m_step);
-            for (std::size_t key = 0; key < side; ++key) {
-                float& cell = into[row * side + key];
-                cell = std::max(cell, values[query * side + key]);
-            }
-        }
-    }
-
-    void keep(const at::Tensor& rows, std::int64_t firstQuery) {
-        std::copy_n(rows.data_ptr<float>(), rows.numel(), m_found.map->values.data() + firstQuery * m_tokens);
-    }
-
     int m_layer;
-    int m_tokens;
-    int m_step; ///< tokens per cell of a thumbnail
-    int m_side;
-    std::vector<int> m_heads;
-    LayerAttention m_found;
+    std::multimap<std::int64_t, PooledMap*> m_wanted;
+    HeadRange m_heads{0, 0};
+    std::int64_t m_before = 0;
 };
 
 void checkTokens(const Model& model, const std::vector<int>& ids) {
@@ -111,7 +85,7 @@ void checkTokens(const Model& model, const std::vector<int>& ids) {
 class AttentionReader::State {
 public:
     State(std::shared_ptr<const Model> model, const PruningMask& mask, const std::vector<int>& ids,
-          const AttentionRules& rules, const Progress& progress)
+          const AttentionRules& rules)
         : m_model(std::move(model))
         , m_plan(m_model->runner().plan(mask, rules.type))
         , m_rules(rules) {
@@ -122,41 +96,141 @@ public:
         const std::int64_t bytes = m_batch.tokens() * m_model->spec().hidden * std::int64_t{sizeof(float)};
         const std::int64_t most = std::max<std::int64_t>(rules.streamBudget / bytes, 1);
         m_interval = static_cast<int>((layers + most - 1) / most);
-        LayerWalk walk;
-        walk.start = [&](std::size_t) { return m_streams[0] = m_model->runner().embed(*m_plan, m_batch); };
-        walk.passed = [&](int layer, std::size_t, const at::Tensor& output) {
-            if (layer + 1 < layers && (layer + 1) % m_interval == 0)
-                m_streams[layer + 1] = output;
-        };
-        forEachLayer(m_model->runner(), *m_plan, std::span(&m_batch, 1), walk, progress);
     }
 
     int tokens() const { return m_batch.positions; }
-
-    LayerAttention layer(int layer, std::optional<int> head, const Progress& progress) const {
-        MapCollector collector(layer, tokens(), m_rules.thumbnailSide, keptHeads(m_plan->mask().layer(layer)), head);
-        const int kept = layer - layer % m_interval;
-        at::Tensor x = m_streams.at(kept);
-        for (int below = kept; below <= layer; ++below) {
-            progress.report(static_cast<double>(below - kept) / (layer - kept + 1), fmt::format("layer {}", below));
-            x = m_model->runner().runLayer(*m_plan, below, x, m_batch, nullptr, below == layer ? &collector : nullptr);
-        }
-        return collector.take();
-    }
+    LayerAttention layer(int layer, std::optional<int> head, const Progress& progress);
+    std::optional<AttentionPart> part(HeadId head, const MapWindow& window, const Progress& progress);
 
 private:
+    const Runner& runner() const { return m_model->runner(); }
+    bool isLong() const { return tokens() > m_rules.mapSide; }
+    std::vector<int> heads(int layer) const { return keptHeads(m_plan->mask().layer(layer)); }
+    MapWindow whole(int cells) const { return {0, tokens(), 0, tokens(), cells}; }
+    int mapCells() const;
+    const at::Tensor& input(int layer, const Progress& progress);
+    void run(int layer, MapCollector& collector, const Progress& progress);
+    void runQueries(int layer, const MapWindow& window, MapCollector& collector, const Progress& progress);
+
     std::shared_ptr<const Model> m_model;
     std::shared_ptr<const Plan> m_plan;
     AttentionRules m_rules;
     Batch m_batch;
-    int m_interval = 1; ///< the inputs of layers 0, m_interval, 2 m_interval and so on are stored
-    std::map<int, at::Tensor> m_streams;
+    int m_interval = 1;                  ///< the inputs of layers 0, m_interval, 2 m_interval and so on are stored
+    std::map<int, at::Tensor> m_streams; ///< these, and that of m_layer
+    int m_layer = -1;                    ///< the last layer that input() reached
+    std::unique_ptr<KvCache> m_cache;    ///< keys of m_cacheLayer
+    int m_cacheLayer = -1;
 };
 
+/// Tokens that a cell of a map covers along an edge, a power of 2.
+int AttentionReader::State::mapCells() const {
+    int cells = 1;
+    while (whole(cells).rows() > m_rules.mapSide)
+        cells *= 2;
+    return cells;
+}
+
+/// The input of a layer.
+const at::Tensor& AttentionReader::State::input(int layer, const Progress& progress) {
+    if (m_streams.empty())
+        m_streams[0] = runner().embed(*m_plan, m_batch);
+    auto nearest = std::prev(m_streams.upper_bound(layer));
+    const int start = nearest->first;
+    at::Tensor x = nearest->second;
+    for (int below = start; below < layer; ++below) {
+        progress.report(static_cast<double>(below - start) / (layer - start), fmt::format("layer {}", below));
+        x = runner().runLayer(*m_plan, below, x, m_batch);
+        if ((below + 1) % m_interval == 0)
+            m_streams[below + 1] = x;
+    }
+    if (m_layer != layer && m_layer % m_interval != 0)
+        m_streams.erase(m_layer);
+    m_layer = layer;
+    return m_streams[layer] = x;
+}
+
+/// Runs a layer. The keys of a long text are kept for runQueries().
+void AttentionReader::State::run(int layer, MapCollector& collector, const Progress& progress) {
+    constexpr double below = 0.5;
+    const at::Tensor& x = input(layer, progress.part(0, below));
+    progress.report(below, fmt::format("layer {}", layer));
+    if (!isLong() || m_model->spec().family != Family::decoder) {
+        runner().runLayer(*m_plan, layer, x, m_batch, nullptr, &collector);
+        return;
+    }
+    m_cacheLayer = -1;
+    m_cache.reset();
+    auto cache = runner().cache(*m_plan, 1, tokens(), layer);
+    runner().runLayer(*m_plan, layer, x, m_batch, cache.get(), &collector);
+    m_cache = std::move(cache);
+    m_cacheLayer = layer;
+}
+
+/// Runs the queries of a window against the keys of the layer.
+void AttentionReader::State::runQueries(int layer, const MapWindow& window, MapCollector& collector,
+                                        const Progress& progress) {
+    constexpr int atOnce = 512;
+    const at::Tensor& x = input(layer, progress);
+    const int end = std::min(window.firstQuery + window.queries, tokens());
+    for (int first = window.firstQuery; first < end; first += atOnce) {
+        progress.report(static_cast<double>(first - window.firstQuery) / window.queries,
+                        fmt::format("layer {}", layer));
+        Batch batch;
+        batch.rows = 1;
+        batch.positions = std::min(atOnce, end - first);
+        batch.ids.assign(m_batch.ids.begin() + first, m_batch.ids.begin() + first + batch.positions);
+        batch.firstPosition = {first};
+        collector.setBefore(first);
+        runner().runLayer(*m_plan, layer, x.narrow(1, first, batch.positions), batch, m_cache.get(), &collector);
+    }
+}
+
+LayerAttention AttentionReader::State::layer(int layer, std::optional<int> head, const Progress& progress) {
+    const std::vector<int> kept = heads(layer);
+    const auto wanted = head ? placeOf(kept, *head) : std::nullopt;
+    std::deque<PooledMap> maps; // addresses stay valid
+    MapCollector collector(layer);
+    const auto request = [&](std::size_t place, int cells) {
+        maps.emplace_back(whole(cells));
+        collector.request(static_cast<std::int64_t>(place), maps.back());
+    };
+    const int small = (tokens() + m_rules.thumbnailSide - 1) / m_rules.thumbnailSide;
+    LayerAttention found;
+    for (std::size_t place = 0; place < kept.size(); ++place)
+        if (!isLong() || !wanted || std::cmp_equal(place, *wanted)) {
+            found.thumbnails.push_back({{layer, kept[place]}, whole(small).rows(), {}});
+            request(place, small);
+        }
+    if (wanted)
+        request(static_cast<std::size_t>(*wanted), mapCells());
+    run(layer, collector, progress);
+    for (std::size_t i = 0; i < found.thumbnails.size(); ++i)
+        found.thumbnails[i].values = maps[i].take();
+    if (wanted)
+        found.map = AttentionMap{{layer, *head}, tokens(), mapCells(), maps.back().take()};
+    return found;
+}
+
+std::optional<AttentionPart> AttentionReader::State::part(HeadId head, const MapWindow& window,
+                                                          const Progress& progress) {
+    const auto place = placeOf(heads(head.layer), head.head);
+    if (!place)
+        return std::nullopt;
+    PooledMap map(window);
+    MapCollector collector(head.layer);
+    collector.request(*place, map);
+    if (m_cacheLayer == head.layer)
+        runQueries(head.layer, window, collector, progress);
+    else
+        run(head.layer, collector, progress);
+    return AttentionPart{head, window, map.take()};
+}
+
 AttentionReader::AttentionReader(std::shared_ptr<const Model> model, const PruningMask& mask,
-                                 const std::vector<int>& ids, const AttentionRules& rules, const Progress& progress) {
+                                 const std::vector<int>& ids, const AttentionRules& rules) {
     checkTokens(*model, ids);
-    m_state = std::make_unique<State>(std::move(model), mask, ids, rules, progress);
+    m_state = std::make_unique<State>(std::move(model), mask, ids, rules);
 }
 
 AttentionReader::~AttentionReader() = default;
@@ -167,6 +241,11 @@ int AttentionReader::tokens() const {
 
 LayerAttention AttentionReader::layer(int layer, std::optional<int> head, const Progress& progress) const {
     return m_state->layer(layer, head, progress);
+}
+
+std::optional<AttentionPart> AttentionReader::part(HeadId head, const MapWindow& window,
+                                                   const Progress& progress) const {
+    return m_state->part(head, window, progress);
 }
 
 } // namespace secateur

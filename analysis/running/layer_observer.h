@@ -3,6 +3,7 @@
 #include "analysis/model/attention_feature.h"
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace at {
@@ -28,6 +29,12 @@ enum class Tap {
     output,          ///< [rows, positions, hidden]: the residual stream after the layer
 };
 
+/// Consecutive kept heads of a layer. The range may go beyond the last head.
+struct HeadRange {
+    std::int64_t first = 0;
+    std::int64_t count = std::numeric_limits<std::int64_t>::max();
+};
+
 /// Observes layers during their run. The engine computes only taps for which wants() returns true. Tensors are on the
 /// model's device and float32 unless takesPlanType(). They must not be modified, and are never part of a graph. Padded
 /// positions contain arbitrary values. In a layer without attention or without MLP, the taps of that sublayer are not
@@ -43,6 +50,8 @@ public:
 
     /// Whether attention probabilities are requested. They need a separate pass over the scores.
     virtual bool wantsAttention(int) const { return false; }
+    /// The requested heads; the default is all.
+    virtual HeadRange attentionHeads(int) const { return {}; }
     /// Called with each block of probabilities, [rows, heads of the block, queries of the block, keys]. The probability
     /// is 0 for keys that a query does not see.
     virtual void seeAttention(int, std::int64_t /*firstHead*/, std::int64_t /*firstQuery*/, const at::Tensor&) {}

@@ -13,6 +13,7 @@
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/text/sequence_text.h"
+#include "backends/text/text_source.h"
 
 #include <fmt/core.h>
 
@@ -45,6 +46,7 @@ struct PlotArguments {
     std::string reference;
     MeasureOptions text;
     std::optional<std::string> prompt; ///< prompt of figures that need one
+    std::string promptFile;            ///< file with the prompt; empty = none
     RunOptions run;
     bool force = false;
 };
@@ -125,22 +127,32 @@ Figure drawFrom(const FromSession& source, const PlotArguments& arguments, const
     return figure;
 }
 
+bool hasPrompt(const PlotArguments& arguments) {
+    return arguments.prompt || !arguments.promptFile.empty();
+}
+
 Figure drawFrom(const FromPrompt& source, const PlotArguments& arguments, const FigureRequest& request,
                 const Console& console) {
-    if (!arguments.prompt)
-        throw UsageError("needs a prompt: --prompt TEXT", arguments.figure);
+    if (!hasPrompt(arguments))
+        throw UsageError("needs a prompt: --prompt TEXT or --prompt-file FILE", arguments.figure);
+    const std::string prompt = arguments.prompt ? *arguments.prompt : readTextFile(arguments.promptFile);
     const Progress progress = console.progress();
     std::vector<std::string> warnings;
     const auto model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings);
     PruningMask mask =
         arguments.run.mask.empty() ? PruningMask(model->spec()) : maskOf(arguments.run.mask, *model, warnings).mask;
     printNotes(warnings);
-    const PromptInputs inputs{model, std::move(mask), computeTypeOf(arguments.run.dtype),
-                              promptTokens(*model, *arguments.prompt), progress};
+    const PromptInputs inputs{model, std::move(mask), computeTypeOf(arguments.run.dtype), promptTokens(*model, prompt),
+                              progress};
     Figure figure = source.draw(inputs, request.options);
     noteOverwrittenFiles(*model);
-    figure.command =
-        shellText(plotPromptCommand(arguments.path, arguments.figure, *arguments.prompt, arguments.run.mask));
+    CommandLine command = plotPromptCommand(arguments.path, arguments.figure, prompt, arguments.run.mask);
+    if (!arguments.prompt) {
+        const auto option = std::ranges::find(command, "--prompt");
+        option[0] = "--prompt-file";
+        option[1] = arguments.promptFile;
+    }
+    figure.command = shellText(command);
     return figure;
 }
 
@@ -193,8 +205,8 @@ std::string figuresFrom() {
 /// for a session instead of a model
 void checkSource(const PlotArguments& arguments, const FigureRequest& request) {
     const FigureSource& source = request.figure->source;
-    if (arguments.prompt && !std::holds_alternative<FromPrompt>(source))
-        throw UsageError("does not use --prompt, which is for " + figuresFrom<FromPrompt>(), arguments.figure);
+    if (hasPrompt(arguments) && !std::holds_alternative<FromPrompt>(source))
+        throw UsageError("does not use a prompt, which is for " + figuresFrom<FromPrompt>(), arguments.figure);
     if (!arguments.run.adapter.empty() && isSession(arguments.path))
         throw UsageError("changes a model; the figure is drawn from a session", "--adapter");
     if (std::holds_alternative<FromSession>(source)) {
@@ -318,6 +330,9 @@ void addPlot(CLI::App& program, Console& console) {
     verb->add_option("--prompt", arguments->prompt, "Text that the model reads (" + figuresFrom<FromPrompt>() + ")")
         ->option_text("TEXT")
         ->check(isUtf8());
+    verb->add_option("--prompt-file", arguments->promptFile, "Text file that the model reads instead of --prompt")
+        ->option_text("FILE")
+        ->excludes("--prompt");
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     verb->add_option("--reference", arguments->reference,

@@ -57,20 +57,22 @@ namespace {
 
 constexpr std::int64_t mostQueries = 256;
 
-/// Computes the attention probabilities block by block. Calls visit(first head, first query, probabilities, visible
-/// keys) for each block.
+/// Computes the attention probabilities of some heads block by block. Calls visit(first head, first query,
+/// probabilities, visible keys) for each block.
 template <typename Visit>
-void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, const Visit& visit) {
+void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input, HeadRange wanted,
+                  const Visit& visit) {
     constexpr std::int64_t mostScores = 1 << 24;
     const LayerSpec& spec = input.layer.spec;
-    if (spec.heads == 0)
+    if (spec.heads <= wanted.first || wanted.count == 0)
         return;
+    const std::int64_t end = wanted.first + std::min(wanted.count, spec.heads - wanted.first);
     const std::int64_t count = input.cache ? keyCount(input) : input.positions;
     const std::int64_t step = std::min(mostQueries, input.positions);
     const std::int64_t heads = std::clamp<std::int64_t>(mostScores / (input.rows * step * count), 1, spec.heads);
     const at::Tensor kvHeads = kvHeadOf(input.layer, keys.device());
-    for (std::int64_t head = 0; head < spec.heads; head += heads) {
-        const std::int64_t some = std::min<std::int64_t>(heads, spec.heads - head);
+    for (std::int64_t head = wanted.first; head < end; head += heads) {
+        const std::int64_t some = std::min(heads, end - head);
         at::Tensor k = keys.narrow(2, 0, count);
         k = k.index_select(1, k.size(1) == spec.heads ? at::arange(head, head + some, kvHeads.options())
                                                       : kvHeads.narrow(0, head, some));
@@ -127,7 +129,7 @@ at::Tensor featureOf(const AttentionFeature& feature, const at::Tensor& p, const
 
 void showAttention(const at::Tensor& queries, const at::Tensor& keys, const AttentionInput& input,
                    TapObserver& observer) {
-    forEachBlock(queries, keys, input,
+    forEachBlock(queries, keys, input, observer.attentionHeads(),
                  [&](std::int64_t head, std::int64_t query, const at::Tensor& probabilities, const at::Tensor&) {
                      observer.seeAttention(head, query, probabilities);
                  });
@@ -140,7 +142,7 @@ void showAttentionFeatures(const at::Tensor& queries, const at::Tensor& keys, co
         return;
     const at::Tensor features =
         at::empty({input.rows, input.layer.spec.heads, std::ssize(wanted), input.positions}, queries.options());
-    forEachBlock(queries, keys, input,
+    forEachBlock(queries, keys, input, {},
                  [&](std::int64_t head, std::int64_t query, const at::Tensor& p, const at::Tensor& visible) {
                      const Places places = placesOf(input, query, p.size(2), p.device());
                      const at::Tensor block = features.narrow(1, head, p.size(1)).narrow(3, query, p.size(2));

@@ -21,6 +21,7 @@ public:
     virtual bool wants(Tap) const { return false; }
     virtual void see(Tap, const at::Tensor&) {}
     virtual bool wantsAttention() const { return false; }
+    virtual HeadRange attentionHeads() const { return {}; }
     virtual void seeAttention(std::int64_t /*firstHead*/, std::int64_t /*firstQuery*/, const at::Tensor&) {}
     virtual std::span<const AttentionFeature> attentionFeatures() const { return {}; }
     virtual void seeAttentionFeatures(const at::Tensor&) {}

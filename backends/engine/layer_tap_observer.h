@@ -28,6 +28,7 @@ public:
         m_observer.see(m_layer, tap, m_observer.takesPlanType() ? shaped : shaped.to(at::kFloat));
     }
     bool wantsAttention() const override { return m_observer.wantsAttention(m_layer); }
+    HeadRange attentionHeads() const override { return m_observer.attentionHeads(m_layer); }
     void seeAttention(std::int64_t firstHead, std::int64_t firstQuery, const at::Tensor& probabilities) override {
         m_observer.seeAttention(m_layer, firstHead, firstQuery, probabilities);
     }

@@ -502,6 +502,12 @@ private slots:
         QVERIFY(drawn.json().at("command").get<std::string>().ends_with("--prompt 'w1 w2 w3 w4'"));
         const QString mask =
             writeMask(scratch, structureOf(words), R"([{"layer":0,"attention":"drop"},{"layer":1,"heads_cut":[0]}])");
+        const QString promptFile = scratch.path("prompt.txt");
+        scratch.write("prompt.txt", "w1 w2 w3 w4");
+        const Outcome read = plot({"attention:layer=1:head=1", "--prompt-file", promptFile});
+        QVERIFY(read.json().at("cells") == drawn.json().at("cells"));
+        QVERIFY(read.json().at("command").get<std::string>().ends_with("--prompt-file " + promptFile.toStdString()));
+        QCOMPARE(plot(QStringList{"attention", "--prompt-file", promptFile} + prompt).status, 2);
         const Outcome masked = plot(QStringList{"attention:layer=1:head=1", "--mask", mask} + prompt);
         QVERIFY2(masked.status == 0, qPrintable(masked.error));
         QVERIFY(masked.json().at("cells") != cells);

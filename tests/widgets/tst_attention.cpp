@@ -104,6 +104,9 @@ private slots:
     void mapsAreThoseOfAWholeRun();
     void fewStreamsGiveTheSame();
     void thumbnailsKeepTheLargest();
+    void longTextsHaveReducedMaps_data();
+    void longTextsHaveReducedMaps();
+    void partsRefineReducedMaps();
     void cutHeadsHaveNone();
     void promptsThatCannotRunAreRefused();
     void pyramidKeepsTheLargest();
@@ -188,6 +191,75 @@ void TestAttention::thumbnailsKeepTheLargest() {
                     largest = std::max(largest, found.map->at(query, key));
             QCOMPARE(small.values[static_cast<std::size_t>(6 * row + column)], largest);
         }
+}
+
+void TestAttention::longTextsHaveReducedMaps_data() {
+    mapsAreThoseOfAWholeRun_data();
+}
+
+/// A map of at most 5 cells along an edge has cells of 4 x 4 values here. Parts of it are compared with the full map.
+void TestAttention::longTextsHaveReducedMaps() {
+    QFETCH(QString, folder);
+    const auto opened = model(qPrintable(folder));
+    const std::vector<int> ids = drawnTokens(opened->spec(), promptTokens);
+    AttentionRules rules;
+    rules.type = ComputeType::float32;
+    const AttentionReader whole(opened, PruningMask(opened->spec()), ids, rules);
+    rules.mapSide = 5;
+    const AttentionReader reduced(opened, PruningMask(opened->spec()), ids, rules);
+    const AttentionMap full = *whole.layer(1, 2).map;
+    const LayerAttention found = reduced.layer(1, 2);
+    QCOMPARE(found.thumbnails.size(), std::size_t{1});
+    QCOMPARE(found.map->cells, 4);
+    QCOMPARE(found.map->side(), 5);
+    const auto largest = [&](const MapWindow& window, int row, int column) {
+        float most = 0;
+        for (int i = 0; i < window.cells * window.cells; ++i) {
+            const int query = row * window.cells + i / window.cells;
+            const int key = column * window.cells + i % window.cells;
+            if (query < window.queries && key < window.keys)
+                most = std::max(most, full.at(window.firstQuery + query, window.firstKey + key));
+        }
+        return most;
+    };
+    double worst = 0;
+    const auto compare = [&](const MapWindow& window, const std::vector<float>& values) {
+        QCOMPARE(values.size(), static_cast<std::size_t>(window.rows() * window.columns()));
+        for (int row = 0; row < window.rows(); ++row)
+            for (int column = 0; column < window.columns(); ++column)
+                worst = std::max(worst, std::abs(static_cast<double>(largest(window, row, column)) -
+                                                 static_cast<double>(values[static_cast<std::size_t>(
+                                                     row * window.columns() + column)])));
+    };
+    compare({0, promptTokens, 0, promptTokens, 4}, found.map->values);
+    for (const MapWindow& window : {MapWindow{3, 9, 2, 15, 1}, MapWindow{16, 1, 0, 17, 1}, MapWindow{0, 17, 0, 17, 2},
+                                    MapWindow{8, 9, 4, 13, 2}})
+        compare(window, reduced.part({1, 2}, window)->values);
+    compare({2, 4, 0, 6, 1}, whole.part({1, 2}, {2, 4, 0, 6, 1})->values);
+    std::printf("%s: %.1e\n", qPrintable(folder), worst);
+    QVERIFY(worst <= 1e-6);
+}
+
+void TestAttention::partsRefineReducedMaps() {
+    constexpr int side = 64;
+    AttentionPlot plot;
+    plot.resize(500, 500);
+    plot.setTokens(QStringList(QList<QString>(side, "t")));
+    QSignalSpy wanted(&plot, &AttentionPlot::partWanted);
+    plot.setMap(std::make_shared<MapPyramid>(AttentionMap{{0, 0}, side, 8, std::vector<float>(64, 0.5F)}),
+                ColourRange());
+    plot.grab();
+    QTRY_COMPARE(wanted.count(), 1);
+    const auto window = wanted.first().first().value<MapWindow>();
+    QCOMPARE(window, (MapWindow{0, side, 0, side, 1}));
+    QCOMPARE(plot.valueAt({9, 3}).cells, 8);
+    auto part = std::make_shared<AttentionPart>(AttentionPart{{0, 0}, window, std::vector<float>(side * side, 0.25F)});
+    plot.setPart(part);
+    QCOMPARE(plot.valueAt({9, 3}).cells, 1);
+    QCOMPARE(plot.valueAt({9, 3}).value, 0.25F);
+    plot.grab();
+    QTest::qWait(300);
+    QCOMPARE(wanted.count(), 1); // the part has everything on screen
 }
 
 void TestAttention::cutHeadsHaveNone() {

@@ -2,15 +2,18 @@
 
 #include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
+#include "widgets/attention/map_picture.h"
 #include "widgets/plot/plot_axes.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QTimer>
 #include <QWheelEvent>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 namespace secateur {
@@ -22,30 +25,21 @@ constexpr double pixelsPerNotch = 60;
 constexpr double zoomPerNotch = 0.8;
 constexpr double widestFitting = 28; ///< largest size of a cell in pixels when the whole map fits
 constexpr double widestCell = 64;
+constexpr int zoomingMs = 100;
 
 constexpr int labelCharacters = 12;
 constexpr int colourBarWidth = 14;
 constexpr int barLabelCharacters = 8;
 constexpr int smallestLabel = 9; ///< pixels
 
-/// A table of the colours of a map's cells, so that they are not computed for each pixel.
-class Palette {
-public:
-    Palette(const ColourRange& range, QRgb absent)
-        : m_range(range)
-        , m_absent(absent) {}
-
-    QRgb operator()(float value) const { return value > 0 ? m_range.colour(static_cast<double>(value)) : m_absent; }
-
-private:
-    const ColourRange& m_range;
-    QRgb m_absent;
-};
-
 } // namespace
 
 AttentionPlot::AttentionPlot(QWidget* parent)
-    : QWidget(parent) {
+    : QWidget(parent)
+    , m_zooming(new QTimer(this)) {
+    m_zooming->setSingleShot(true);
+    m_zooming->setInterval(zoomingMs);
+    connect(m_zooming, &QTimer::timeout, this, &AttentionPlot::requestPart);
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setMinimumSize(240, 160);
@@ -59,6 +53,7 @@ AttentionPlot::AttentionPlot(QWidget* parent)
 void AttentionPlot::setTokens(const QStringList& tokens) {
     m_tokens = tokens;
     m_map.reset();
+    m_part.reset();
     m_hovered.reset();
     arrange();
     resetZoom();
@@ -66,6 +61,8 @@ void AttentionPlot::setTokens(const QStringList& tokens) {
 }
 
 void AttentionPlot::setMap(std::shared_ptr<const MapPyramid> map, const ColourRange& range, const QString& reason) {
+    if (m_map != map)
+        m_part.reset();
     m_map = std::move(map);
     m_range = range;
     m_reason = reason;
@@ -236,37 +233,48 @@ const QImage& AttentionPlot::picture() {
     m_picture = QImage(size, QImage::Format_RGB32);
     m_picture.setDevicePixelRatio(ratio);
     const PlotTheme theme = themeOf(*this);
-    const Palette colourOf(m_range, theme.absent.rgb());
-    const double cellsPerPixel = 1 / (m_scale * ratio);
-    const MapPyramid::Level& level = m_map->level(cellsPerPixel);
-    const auto cellOf = [&](double first, int pixel) {
-        const auto cell = static_cast<int>((first + (pixel + 0.5) * cellsPerPixel) / level.cells);
-        return cell < level.side ? cell : -1;
-    };
-    std::vector<int> columns(static_cast<std::size_t>(size.width()));
-    for (int x = 0; x < size.width(); ++x)
-        columns[static_cast<std::size_t>(x)] = cellOf(m_first.x(), x);
-    int before = -2;
-    for (int y = 0; y < size.height(); ++y) {
-        auto* line = reinterpret_cast<QRgb*>(m_picture.scanLine(y));
-        const int row = cellOf(m_first.y(), y);
-        if (row == before) {
-            std::copy_n(reinterpret_cast<const QRgb*>(m_picture.constScanLine(y - 1)), size.width(), line);
-            continue;
-        }
-        before = row;
-        for (int x = 0, last = -1; x < size.width(); ++x) {
-            const int column = columns[static_cast<std::size_t>(x)];
-            if (row < 0 || column < 0)
-                line[x] = theme.background.rgb();
-            else if (column == last)
-                line[x] = line[x - 1];
-            else
-                line[x] = colourOf(level.at(row, column));
-            last = column;
-        }
+    m_picture.fill(theme.background);
+    const MapView view{m_first, 1 / (m_scale * ratio)};
+    const MapPyramid::Level& level = m_map->level(view.cellsPerPixel);
+    paintCells(m_picture, view, level.values, {0, m_map->side(), 0, m_map->side(), level.cells}, m_range,
+               theme.absent.rgb());
+    if (level.cells > std::max(view.cellsPerPixel, 1.0)) {
+        if (m_part)
+            paintCells(m_picture, view, m_part->values, m_part->window, m_range, theme.absent.rgb());
+        m_zooming->start();
     }
     return m_picture;
+}
+
+/// Requests the visible part of a reduced map, with a margin for the next movement.
+void AttentionPlot::requestPart() {
+    if (!m_map)
+        return;
+    constexpr double margin = 0.25;
+    const qreal ratio = devicePixelRatioF();
+    const MapView view{m_first, 1 / (m_scale * ratio)};
+    const MapWindow visible = windowOf(view, m_area.size() * ratio, m_map->side());
+    if (!m_part || m_part->window.cells != visible.cells || !covers(m_part->window, visible))
+        emit partWanted(windowOf(view, m_area.size() * ratio, m_map->side(), margin));
+}
+
+void AttentionPlot::setPart(std::shared_ptr<const AttentionPart> part) {
+    m_part = std::move(part);
+    m_picture = {};
+    update();
+    emit hoverChanged();
+}
+
+AttentionPlot::Value AttentionPlot::valueAt(AttentionCell cell) const {
+    if (m_part && m_part->window.cells < m_map->cells() && covers(m_part->window, {cell.query, 1, cell.key, 1, 1})) {
+        const MapWindow& window = m_part->window;
+        const int row = (cell.query - window.firstQuery) / window.cells;
+        const int column = (cell.key - window.firstKey) / window.cells;
+        return {m_part->values[static_cast<std::size_t>(row) * static_cast<std::size_t>(window.columns()) +
+                               static_cast<std::size_t>(column)],
+                window.cells};
+    }
+    return {m_map->at(cell.query, cell.key), m_map->cells()};
 }
 
 void AttentionPlot::paintEvent(QPaintEvent*) {

@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 
+class QTimer;
+
 namespace secateur {
 
 /// A cell of an attention map. Positions count from 0.
@@ -34,6 +36,8 @@ public:
     void setTokens(const QStringList& tokens);
     /// @param map null = shows `reason` instead
     void setMap(std::shared_ptr<const MapPyramid> map, const ColourRange& range, const QString& reason = {});
+    /// Sets a finer part of the map, for maps that are reduced. @param part null = none
+    void setPart(std::shared_ptr<const AttentionPart> part);
     void resetZoom();
     /// Width in pixels of the colour bar with its labels.
     int widthBesideMap() const;
@@ -41,12 +45,21 @@ public:
     const std::shared_ptr<const MapPyramid>& map() const { return m_map; }
     const QStringList& tokens() const { return m_tokens; }
     std::optional<AttentionCell> hovered() const { return m_hovered; }
+    /// A value of the map. It is the maximum over `cells` x `cells` cells around the cell.
+    struct Value {
+        float value = 0;
+        int cells = 1;
+    };
+    /// The value at the finest resolution that is known. There must be a map.
+    Value valueAt(AttentionCell cell) const;
     std::optional<AttentionCell> cellAt(QPointF point) const;
     /// The rectangle of a cell in the widget's coordinates. It lies outside the widget if the cell is not on screen.
     QRect cellRect(AttentionCell cell) const;
 
 signals:
     void hoverChanged();
+    /// Emitted a moment after the view shows less than a cell of a reduced map per pixel.
+    void partWanted(const secateur::MapWindow& window);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -71,6 +84,7 @@ private:
     void reveal(AttentionCell cell);
 
     const QImage& picture();
+    void requestPart();
     int widthOfLabels() const;
     void drawRowName(QPainter& painter, int token, const QString& name) const;
     void drawColumnName(QPainter& painter, int token, const QString& name) const;
@@ -83,6 +97,8 @@ private:
     QString label(int token) const;
 
     std::shared_ptr<const MapPyramid> m_map;
+    std::shared_ptr<const AttentionPart> m_part; ///< a finer part of m_map
+    QTimer* m_zooming;
     ColourRange m_range;
     QString m_reason; ///< why there is no map
     QStringList m_tokens;

@@ -32,13 +32,13 @@ struct AttentionRun::Bench {
     PromptTokens tokens;
     std::unique_ptr<AttentionReader> reader;
 
-    void prepare(const Progress& progress) {
+    void prepare() {
         if (reader)
             return;
         tokens = services.readPrompt(*model, prompt);
         tokens.ids.resize(std::min(tokens.ids.size(), mostTokens));
         tokens.labels.resize(tokens.ids.size());
-        reader = std::make_unique<AttentionReader>(model, mask, tokens.ids, AttentionRules(), progress);
+        reader = std::make_unique<AttentionReader>(model, mask, tokens.ids);
     }
 };
 
@@ -86,6 +86,7 @@ void AttentionRun::followMask() {
 void AttentionRun::restart() {
     m_jobs->cancel(std::exchange(m_job, 0));
     m_jobs->cancel(std::exchange(m_allJob, 0));
+    dropPart();
     m_incoming.reset();
     m_tokens.reset();
     m_map.reset();
@@ -109,14 +110,15 @@ void AttentionRun::show(HeadId head) {
     if (!m_bench || (m_head == head && m_job == 0))
         return;
     m_jobs->cancel(m_job);
+    dropPart();
     const auto work = [this, bench = m_bench, head](const Progress& progress) {
         const std::lock_guard onlyUser(bench->mutex);
-        bench->prepare(progress);
+        bench->prepare();
         LayerAttention found = bench->reader->layer(head.layer, head.head, progress);
         std::shared_ptr<const MapPyramid> map;
         std::vector<double> sample; // sampled in the job, because a large map has millions of values
         if (found.map) {
-            map = std::make_shared<const MapPyramid>(std::move(found.map->values), found.map->tokens);
+            map = std::make_shared<const MapPyramid>(std::move(*found.map));
             sample = map->sample(sampleForColours);
         }
         return [this, bench, head, map, sample = std::move(sample), tokens = bench->tokens, found = std::move(found)] {
@@ -136,6 +138,29 @@ void AttentionRun::show(HeadId head) {
     emit stateChanged();
 }
 
+void AttentionRun::dropPart() {
+    m_jobs->cancel(std::exchange(m_partJob, 0));
+    m_part.reset();
+}
+
+void AttentionRun::showPart(const MapWindow& window) {
+    if (!m_bench || !m_head || !m_map || m_job != 0)
+        return;
+    m_jobs->cancel(m_partJob);
+    const auto work = [this, bench = m_bench, head = *m_head, window](const Progress& progress) {
+        const std::lock_guard onlyUser(bench->mutex);
+        auto found = bench->reader->part(head, window, progress);
+        return [this, map = m_map, found = std::move(found)] {
+            if (map != m_map)
+                return;
+            m_partJob = 0;
+            m_part = found ? std::make_shared<const AttentionPart>(*found) : nullptr;
+            emit partChanged();
+        };
+    };
+    m_partJob = m_jobs->start(tr("Part of an attention map"), JobRunner::Priority::immediate, work);
+}
+
 void AttentionRun::readAll() {
     const int layers = m_document->spec().layerCount();
     if (!m_bench || m_allJob != 0 || static_cast<int>(m_layers.size()) == layers)
@@ -150,7 +175,7 @@ void AttentionRun::readAll() {
             // Pass no progress while the mutex is held: report() may wait for a job of higher priority, and that job
             // may wait for the mutex.
             const std::lock_guard onlyUser(bench->mutex);
-            bench->prepare(Progress());
+            bench->prepare();
             LayerAttention found = bench->reader->layer(layer);
             incoming->put([&](ReadLayers& read) {
                 read.tokens = bench->tokens;

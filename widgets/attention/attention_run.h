@@ -39,14 +39,18 @@ public:
 
     /// Requests a head's map; cancels a request for another head.
     void show(HeadId head);
+    /// Requests a part of the map of head(); cancels a request for another part.
+    void showPart(const secateur::MapWindow& window);
     /// Requests the thumbnails of all layers.
     void readAll();
 
     /// The prompt's tokens, at most mostTokens of them; null until the prompt was read.
     const PromptTokens* tokens() const { return m_tokens ? &*m_tokens : nullptr; }
-    static constexpr std::size_t mostTokens = 4096;
+    static constexpr std::size_t mostTokens = 1 << 16;
     /// The last map; null = none, or its head is cut.
     const std::shared_ptr<const MapPyramid>& map() const { return m_map; }
+    /// The last part of map() that was requested; null = none.
+    const std::shared_ptr<const AttentionPart>& part() const { return m_part; }
     /// A sample of the map's values, from which the range of the colours is computed.
     const std::vector<double>& sample() const { return m_sample; }
     /// The map's head; empty before the first map.
@@ -63,6 +67,7 @@ signals:
     void restarted();
     void tokensChanged();
     void mapChanged();
+    void partChanged();
     /// Emitted when the thumbnails of a layer are available.
     void layerRead(int layer);
     void stateChanged();
@@ -73,6 +78,7 @@ private:
 
     void restart();
     void followMask();
+    void dropPart();
     void take(const PromptTokens& tokens, int layer, const LayerAttention& found);
     void takeIncoming();
     void onFailed(quint64 job, const QString& message);
@@ -84,10 +90,12 @@ private:
     bool m_masked = false;
     std::shared_ptr<Bench> m_bench;
     std::shared_ptr<Mailbox<ReadLayers>> m_incoming;
-    JobRunner::Id m_job = 0;    ///< the job that reads a map; 0 = none
-    JobRunner::Id m_allJob = 0; ///< the job that reads all layers; 0 = none
+    JobRunner::Id m_job = 0;     ///< the job that reads a map; 0 = none
+    JobRunner::Id m_partJob = 0; ///< the job that reads a part of the map; 0 = none
+    JobRunner::Id m_allJob = 0;  ///< the job that reads all layers; 0 = none
     std::optional<PromptTokens> m_tokens;
     std::shared_ptr<const MapPyramid> m_map;
+    std::shared_ptr<const AttentionPart> m_part;
     std::vector<double> m_sample;
     std::optional<HeadId> m_head;
     std::map<HeadId, AttentionThumbnail> m_thumbnails;

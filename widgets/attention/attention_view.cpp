@@ -163,6 +163,8 @@ void AttentionView::connectAll() {
     connect(m_run, &AttentionRun::layerRead, this, &AttentionView::onLayerRead);
     connect(m_run, &AttentionRun::mapChanged, this, &AttentionView::showMap);
     connect(m_run, &AttentionRun::stateChanged, this, &AttentionView::showMap);
+    connect(m_plot, &AttentionPlot::partWanted, m_run, &AttentionRun::showPart);
+    connect(m_run, &AttentionRun::partChanged, this, [this] { m_plot->setPart(m_run->part()); });
     connect(m_plot, &AttentionPlot::hoverChanged, this, &AttentionView::updateHoverText);
     for (AttentionSheet* sheet : {m_strip, m_sheet}) {
         connect(sheet, &AttentionSheet::opened, this, &AttentionView::showHead);
@@ -345,9 +347,11 @@ void AttentionView::updateHoverText() {
     if (!cell || !m_plot->map())
         return emit hoverText(m_selection->hovered() ? describe(*m_selection->hovered()) : QString());
     const auto token = [this](int index) { return QString("%1 “%2”").arg(index).arg(m_plot->tokens()[index]); };
-    const QString value = QString::fromStdString(shownNumber(m_plot->map()->at(cell->query, cell->key), 4));
-    const QString text =
-        tr("%1: query %2 → key %3 = %4").arg(nameOf(head()), token(cell->query), token(cell->key), value);
+    const AttentionPlot::Value found = m_plot->valueAt(*cell);
+    const QString value = QString::fromStdString(shownNumber(found.value, 4));
+    QString text = tr("%1: query %2 → key %3 = %4").arg(nameOf(head()), token(cell->query), token(cell->key), value);
+    if (found.cells > 1)
+        text += tr(" (maximum of %1 × %1 cells)").arg(found.cells);
     m_plot->setAccessibleDescription(text);
     emit hoverText(text);
 }
