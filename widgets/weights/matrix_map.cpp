@@ -16,7 +16,7 @@ namespace {
 constexpr double notch = 120;
 constexpr double pixelsPerWheelNotch = 60;
 constexpr double zoomStep = 1.25;
-constexpr double thinnest = 0.4;   ///< share of a side of the area that a picture of square cells must fill
+constexpr double thinnest = 0.4;    ///< share of a side of the area that a picture of square cells must fill
 constexpr double beyondView = 0.25; ///< part of the view that tiles show beyond it, on each side
 
 /// The part of a line of `count` cells that is within `from` and `to`, as the first cell and the number of cells.
@@ -132,8 +132,8 @@ QSizeF MatrixMap::fittingScale() const {
         return {1, 1};
     constexpr double widestStrip = 1.0 / 8; // of the area, for vectors
     const QSizeF most = largestScale();
-    const double x = std::min(m_area.width() / static_cast<double>(m_columns),
-                              std::max(most.width(), m_area.width() * widestStrip));
+    const double x =
+        std::min(m_area.width() / static_cast<double>(m_columns), std::max(most.width(), m_area.width() * widestStrip));
     const double y =
         std::min(m_area.height() / static_cast<double>(m_rows), std::max(most.height(), m_area.height() * widestStrip));
     const double square = std::min(x, y);
@@ -235,8 +235,7 @@ QRect MatrixMap::cellRect(MatrixCell cell) const {
     const QRectF exact = pixelsOf({static_cast<double>(cell.column), static_cast<double>(cell.row), 1, 1});
     const auto pixel = [](double place) { return static_cast<int>(std::lround(std::clamp(place, -1e6, 1e6))); };
     const QPoint from(pixel(exact.left()), pixel(exact.top()));
-    return {from,
-            QSize(std::max(pixel(exact.right()) - from.x(), 1), std::max(pixel(exact.bottom()) - from.y(), 1))};
+    return {from, QSize(std::max(pixel(exact.right()) - from.x(), 1), std::max(pixel(exact.bottom()) - from.y(), 1))};
 }
 
 std::optional<float> MatrixMap::valueOf(MatrixCell cell) const {
@@ -278,8 +277,8 @@ void MatrixMap::moveBy(std::int64_t down, std::int64_t right) {
     if (m_rows <= 0 || m_columns <= 0)
         return;
     const CellWindow seen = visibleCells();
-    MatrixCell cell = m_cursor ? MatrixCell{m_cursor->row + down, m_cursor->column + right}
-                               : MatrixCell{seen.row, seen.column};
+    MatrixCell cell =
+        m_cursor ? MatrixCell{m_cursor->row + down, m_cursor->column + right} : MatrixCell{seen.row, seen.column};
     cell = {std::clamp<std::int64_t>(cell.row, 0, m_rows - 1), std::clamp<std::int64_t>(cell.column, 0, m_columns - 1)};
     reveal(cell);
     setCursorCell(cell, true);

@@ -144,9 +144,9 @@ private:
     std::shared_ptr<const MatrixTile> m_whole;
     std::shared_ptr<const MatrixTile> m_tile;
     bool m_areTilesOld = false;
-    QRect m_area;        ///< area of the picture in the widget, in pixels
+    QRect m_area;         ///< area of the picture in the widget, in pixels
     QSizeF m_scale{1, 1}; ///< pixels per cell
-    QPointF m_first;     ///< column and row at the top left of the area
+    QPointF m_first;      ///< column and row at the top left of the area
     std::optional<MatrixCell> m_cursor;
     bool m_isKeyCursor = false;
     QPointF m_pressed;

@@ -169,10 +169,9 @@ void MatrixMap::paintStrip(QPainter& painter, const PlotTheme& theme, Edge edge)
                      : QRect(begin, shown.top() - width, end - begin, width - 1);
     };
     const auto& every = marks(edge);
-    const double unit = (isRow ? m_scale.height() : m_scale.width()) *
-                        static_cast<double>(every.front().to - every.front().from);
-    const double room =
-        isRow ? metrics.height() : std::max(metrics.horizontalAdvance(every.back().name), 8) + gap;
+    const double unit =
+        (isRow ? m_scale.height() : m_scale.width()) * static_cast<double>(every.front().to - every.front().from);
+    const double room = isRow ? metrics.height() : std::max(metrics.horizontalAdvance(every.back().name), 8) + gap;
     const auto step = static_cast<std::size_t>(roundStep(room / unit));
     std::size_t index = static_cast<std::size_t>(all.data() - every.data());
     painter.setFont(font());
@@ -185,7 +184,7 @@ void MatrixMap::paintStrip(QPainter& painter, const PlotTheme& theme, Edge edge)
         if (index % step == 0) {
             const int middle = (begin + end) / 2;
             const int half = static_cast<int>(std::max(room, unit) / 2);
-            painter.setPen(mark.isSelected ? readableOn(theme.accent.rgb())
+            painter.setPen(mark.isSelected            ? readableOn(theme.accent.rgb())
                            : mark.hatch == Hatch::cut ? theme.muted
                                                       : theme.text);
             QFont named = font();
@@ -194,8 +193,8 @@ void MatrixMap::paintStrip(QPainter& painter, const PlotTheme& theme, Edge edge)
             const bool fits = end - begin >= room || (middle - half >= (isRow ? shown.top() : shown.left()) - half);
             if (fits)
                 painter.drawText(step > 1 ? bandOf(middle - half, middle + half) : bandOf(begin, end),
-                                 Qt::AlignCenter | Qt::TextDontClip, end - begin >= room / 2 || step > 1 ? mark.name
-                                                                                                       : QString());
+                                 Qt::AlignCenter | Qt::TextDontClip,
+                                 end - begin >= room / 2 || step > 1 ? mark.name : QString());
         }
         ++index;
     }
@@ -240,8 +239,7 @@ void MatrixMap::paintIndices(QPainter& painter, const PlotTheme& theme) const {
         const int middle = cellRect({seen.row, column}).center().x();
         if (middle + widest / 2 < shown.right() - columnNameRoom && middle >= shown.left() &&
             offCursor(column, false, widest))
-            painter.drawText(QRect(middle - widest / 2, top, widest, height), Qt::AlignCenter,
-                             QString::number(column));
+            painter.drawText(QRect(middle - widest / 2, top, widest, height), Qt::AlignCenter, QString::number(column));
     }
     painter.drawText(QRect(shown.left(), top, std::max(shown.width(), columnNameRoom), height),
                      Qt::AlignRight | Qt::AlignVCenter, m_columnName);
@@ -312,9 +310,10 @@ void MatrixMap::paintColourBar(QPainter& painter, const PlotTheme& theme) const 
         const QString beyond = i == 0 && range.hasBelow()            ? QStringLiteral("≤ ")
                                : i == labels - 1 && range.hasAbove() ? QStringLiteral("≥ ")
                                                                      : QString();
-        painter.drawText(QRect(bar.right() + gap, y - height / 2, width() - bar.right() - gap, height),
-                         Qt::AlignLeft | Qt::AlignVCenter,
-                         beyond + QString::fromStdString(shownNumber(std::abs(value) < 1e-12 * range.upper() ? 0 : value, 2)));
+        painter.drawText(
+            QRect(bar.right() + gap, y - height / 2, width() - bar.right() - gap, height),
+            Qt::AlignLeft | Qt::AlignVCenter,
+            beyond + QString::fromStdString(shownNumber(std::abs(value) < 1e-12 * range.upper() ? 0 : value, 2)));
     }
 }
 

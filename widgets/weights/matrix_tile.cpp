@@ -70,8 +70,8 @@ std::optional<float> MatrixTile::at(MatrixCell cell) const {
 }
 
 QRectF MatrixTile::extent() const {
-    return {static_cast<double>(window.column), static_cast<double>(window.row), static_cast<double>(columns * columnsPerBlock),
-            static_cast<double>(rows * rowsPerBlock)};
+    return {static_cast<double>(window.column), static_cast<double>(window.row),
+            static_cast<double>(columns * columnsPerBlock), static_cast<double>(rows * rowsPerBlock)};
 }
 
 std::int64_t roundStep(double least) {
@@ -96,8 +96,7 @@ void paintTile(MatrixTile& tile, const ColourScale& scale, const std::optional<C
         tile.range = *before;
     const ShadeTable colourOf(tile.range);
     const bool hasGap = std::ranges::any_of(tile.values, [](float value) { return std::isnan(value); });
-    tile.picture =
-        QImage(tile.columns, tile.rows, hasGap ? QImage::Format_ARGB32_Premultiplied : QImage::Format_RGB32);
+    tile.picture = QImage(tile.columns, tile.rows, hasGap ? QImage::Format_ARGB32_Premultiplied : QImage::Format_RGB32);
     std::size_t index = 0;
     for (int row = 0; row < tile.rows; ++row) {
         auto* line = reinterpret_cast<QRgb*>(tile.picture.scanLine(row));

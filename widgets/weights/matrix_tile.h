@@ -38,10 +38,10 @@ struct MatrixTile {
     int columns = 0;   ///< of blocks
     std::int64_t rowsPerBlock = 1;
     std::int64_t columnsPerBlock = 1;
-    std::vector<float> values;    ///< [rows, columns]; NaN = no number
-    std::vector<char> notFinite;  ///< [rows, columns] 1 = a number of the block is NaN or infinite; empty = none is
-    bool isCoarse = false;        ///< the numbers are those of a sample of the cells; finer ones follow
-    QImage picture;               ///< [rows, columns], a pixel for each block; transparent where there is no number
+    std::vector<float> values;   ///< [rows, columns]; NaN = no number
+    std::vector<char> notFinite; ///< [rows, columns] 1 = a number of the block is NaN or infinite; empty = none is
+    bool isCoarse = false;       ///< the numbers are those of a sample of the cells; finer ones follow
+    QImage picture;              ///< [rows, columns], a pixel for each block; transparent where there is no number
     ColourRange range;
 
     /// Whether each block is one cell.

@@ -16,8 +16,8 @@ std::vector<AxisTick> ticksOf(std::int64_t firstBlock, std::int64_t blocks, std:
     std::vector<AxisTick> ticks;
     const std::int64_t first = firstBlock * perBlock;
     for (std::int64_t index = (first + step - 1) / step * step; index < first + blocks * perBlock; index += step)
-        ticks.push_back({(static_cast<double>(index - first) + 0.5) / static_cast<double>(perBlock) - 0.5,
-                         std::to_string(index)});
+        ticks.push_back(
+            {(static_cast<double>(index - first) + 0.5) / static_cast<double>(perBlock) - 0.5, std::to_string(index)});
     return ticks;
 }
 

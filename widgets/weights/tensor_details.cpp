@@ -27,7 +27,8 @@ QString countOf(std::int64_t count) {
 QString decibels(double ratio) {
     if (std::isinf(ratio))
         return TensorDetails::tr("equal");
-    return TensorDetails::tr("%1 dB").arg(QString::fromStdString(withMinus(QString::number(ratio, 'f', 1).toStdString())));
+    return TensorDetails::tr("%1 dB").arg(
+        QString::fromStdString(withMinus(QString::number(ratio, 'f', 1).toStdString())));
 }
 
 /// The histogram on a logarithmic scale, on which empty bins lie below one.
@@ -102,8 +103,8 @@ void TensorDetails::show(const QString& what, const TensorStatistics& statistics
         {tr("least"), detail(statistics.least)},
         {tr("largest"), detail(statistics.largest)},
         {tr("Frobenius norm"), detail(statistics.norm)},
-        {tr("zeros"), statistics.count == 0 ? QStringLiteral("–")
-                                            : QString::fromStdString(shownShare(statistics.zeroShare()))},
+        {tr("zeros"),
+         statistics.count == 0 ? QStringLiteral("–") : QString::fromStdString(shownShare(statistics.zeroShare()))},
         {tr("beyond 6 sd"), countOf(statistics.outliers)},
         {tr("effective bits"), std::isnan(statistics.effectiveBits)
                                    ? QStringLiteral("–")

@@ -13,19 +13,22 @@ namespace secateur {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, TensorNumber>, 8> numberNames{
-    {{"size", TensorNumber::size},
-     {"norm", TensorNumber::norm},
-     {"mean", TensorNumber::mean},
-     {"sd", TensorNumber::sd},
-     {"zeros", TensorNumber::zeros},
-     {"bits", TensorNumber::bits},
-     {"error", TensorNumber::error},
-     {"snr", TensorNumber::snr}}};
+constexpr std::array<std::pair<const char*, TensorNumber>, 8> numberNames{{{"size", TensorNumber::size},
+                                                                           {"norm", TensorNumber::norm},
+                                                                           {"mean", TensorNumber::mean},
+                                                                           {"sd", TensorNumber::sd},
+                                                                           {"zeros", TensorNumber::zeros},
+                                                                           {"bits", TensorNumber::bits},
+                                                                           {"error", TensorNumber::error},
+                                                                           {"snr", TensorNumber::snr}}};
 
 double unitOf(const QString& suffix) {
     const QString unit = suffix.toLower();
-    return unit == "%" ? 0.01 : unit.startsWith('k') ? 1e3 : unit.startsWith('m') ? 1e6 : unit.startsWith('g') ? 1e9 : 1;
+    return unit == "%"            ? 0.01
+           : unit.startsWith('k') ? 1e3
+           : unit.startsWith('m') ? 1e6
+           : unit.startsWith('g') ? 1e9
+                                  : 1;
 }
 
 QString shapeText(const StoredTensor& tensor) {
@@ -62,9 +65,8 @@ double numberOf(const TensorFacts& facts, TensorNumber number) {
 }
 
 TensorFilter::TensorFilter(const QString& text) {
-    static const QRegularExpression condition(
-        R"(\b(size|norm|mean|sd|zeros|bits|error|snr)\s*(<=|>=|<|>|≤|≥)\s*(\S*))",
-        QRegularExpression::CaseInsensitiveOption);
+    static const QRegularExpression condition(R"(\b(size|norm|mean|sd|zeros|bits|error|snr)\s*(<=|>=|<|>|≤|≥)\s*(\S*))",
+                                              QRegularExpression::CaseInsensitiveOption);
     static const QRegularExpression number(R"(^([-+−]?[0-9.]+(?:e[-+]?[0-9]+)?)(%|[kKmMgG]?[bB]?)$)");
     static const QRegularExpression space("\\s+");
     QString words = text;

@@ -15,8 +15,8 @@ namespace secateur {
 /// What is known of a tensor.
 struct TensorFacts {
     const StoredTensor* tensor = nullptr;
-    const TensorStatistics* statistics = nullptr;   ///< null = not computed yet
-    const TensorDifference* difference = nullptr;   ///< null = not compared yet
+    const TensorStatistics* statistics = nullptr; ///< null = not computed yet
+    const TensorDifference* difference = nullptr; ///< null = not compared yet
 };
 
 /// A number of a tensor by which the list is sorted and filtered.

@@ -143,10 +143,10 @@ void TensorPicture::connectAll() {
     });
     connect(m_rest, &QTimer::timeout, this, &TensorPicture::updateReadout);
     connect(m_map, &MatrixMap::viewChanged, m_rest, qOverload<>(&QTimer::start));
-    connect(m_map, &MatrixMap::markClicked, this, [this](MatrixMap::Edge edge, std::size_t index,
-                                                         Qt::KeyboardModifiers modifiers) {
-        clickMark(edge == MatrixMap::Edge::rows ? 0 : 1, index, modifiers);
-    });
+    connect(m_map, &MatrixMap::markClicked, this,
+            [this](MatrixMap::Edge edge, std::size_t index, Qt::KeyboardModifiers modifiers) {
+                clickMark(edge == MatrixMap::Edge::rows ? 0 : 1, index, modifiers);
+            });
     for (const auto changed : {&MaskEditor::maskChanged, &MaskEditor::previewChanged, &MaskEditor::listChanged})
         connect(m_document->masks(), changed, this, &TensorPicture::mark);
     connect(m_selection, &Selection::changed, this, &TensorPicture::mark);
@@ -162,8 +162,8 @@ void TensorPicture::say(const QString& sentence) {
     m_map->setMatrix(0, 0, {}, {});
     m_map->setReason(sentence);
     m_actions->setEnabled(false);
-    for (QWidget* control : {static_cast<QWidget*>(m_shown), static_cast<QWidget*>(m_value),
-                             static_cast<QWidget*>(m_colours)})
+    for (QWidget* control :
+         {static_cast<QWidget*>(m_shown), static_cast<QWidget*>(m_value), static_cast<QWidget*>(m_colours)})
         control->setEnabled(false);
 }
 
@@ -234,8 +234,8 @@ void TensorPicture::restart() {
 /// Makes the picture again with another number for each block.
 void TensorPicture::remake() {
     if (m_tensor && m_map->rows() > 0)
-        m_tiles->restart(tileMaker(m_source->pyramid(*m_tensor, shown()),
-                                   static_cast<BlockValue>(m_value->currentIndex())));
+        m_tiles->restart(
+            tileMaker(m_source->pyramid(*m_tensor, shown()), static_cast<BlockValue>(m_value->currentIndex())));
 }
 
 std::vector<UnitMarks> TensorPicture::marks() const {
@@ -352,16 +352,15 @@ Figure TensorPicture::currentFigure() const {
     if (!m_tensor || !m_map->tile())
         return {};
     const StoredTensor& entry = m_source->tensor(*m_tensor);
-    return figureOf(*m_map, m_document->session().model.name + ": " + entry.name,
-                    choiceText(shown()).toStdString(), m_colours->scale());
+    return figureOf(*m_map, m_document->session().model.name + ": " + entry.name, choiceText(shown()).toStdString(),
+                    m_colours->scale());
 }
 
 void TensorPicture::contextMenuEvent(QContextMenuEvent* event) {
     QMenu menu(this);
-    const std::optional<MatrixCell> cell =
-        event->reason() == QContextMenuEvent::Mouse
-            ? m_map->cellAt(m_map->mapFrom(this, QPointF(event->pos())))
-            : m_map->cursor();
+    const std::optional<MatrixCell> cell = event->reason() == QContextMenuEvent::Mouse
+                                               ? m_map->cellAt(m_map->mapFrom(this, QPointF(event->pos())))
+                                               : m_map->cursor();
     const std::optional<MarkedUnit> unit = cell ? unitOf(cell->row, cell->column) : std::nullopt;
     if (unit) {
         const QString name = QString::fromStdString(unitName(*unit));

@@ -73,8 +73,8 @@ std::shared_ptr<const NumberGrid> TensorSource::grid(std::size_t tensor, TensorS
 }
 
 std::shared_ptr<BlockPyramid> TensorSource::pyramid(std::size_t tensor, TensorShown shown) {
-    const auto kept = std::ranges::find_if(
-        m_kept, [&](const Kept& each) { return each.tensor == tensor && each.shown == shown; });
+    const auto kept =
+        std::ranges::find_if(m_kept, [&](const Kept& each) { return each.tensor == tensor && each.shown == shown; });
     if (kept != m_kept.end()) {
         std::rotate(m_kept.begin(), kept, kept + 1);
         return m_kept.front().pyramid;

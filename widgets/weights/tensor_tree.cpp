@@ -16,7 +16,7 @@ namespace secateur {
 
 namespace {
 
-constexpr int keyRole = Qt::UserRole;       ///< number by which a cell is sorted
+constexpr int keyRole = Qt::UserRole;        ///< number by which a cell is sorted
 constexpr int tensorRole = Qt::UserRole + 1; ///< index of a row's tensor, in nameColumn; folders have none
 constexpr auto unknownNumber = std::numeric_limits<double>::quiet_NaN();
 
@@ -75,8 +75,10 @@ TensorTree::TensorTree(QWidget* parent)
     headerItem()->setToolTip(sdColumn, tr("Standard deviation of the decoded numbers"));
     headerItem()->setToolTip(zerosColumn, tr("Share of numbers that are exactly 0"));
     headerItem()->setToolTip(bitsColumn, tr("Effective bits per number: the entropy of the stored numbers"));
-    headerItem()->setToolTip(errorColumn, tr("Norm of the difference to the compared checkpoint, relative to the norm"));
-    headerItem()->setToolTip(snrColumn, tr("Signal to noise ratio: the norm relative to that of the difference, in dB"));
+    headerItem()->setToolTip(errorColumn,
+                             tr("Norm of the difference to the compared checkpoint, relative to the norm"));
+    headerItem()->setToolTip(snrColumn,
+                             tr("Signal to noise ratio: the norm relative to that of the difference, in dB"));
     setUniformRowHeights(true);
     setFrameShape(QFrame::NoFrame);
     setAllColumnsShowFocus(true);

@@ -18,8 +18,18 @@ class TensorTree : public QTreeWidget {
     Q_OBJECT
 
 public:
-    enum Column { nameColumn, typeColumn, shapeColumn, sizeColumn, normColumn, sdColumn, zerosColumn, bitsColumn,
-                  errorColumn, snrColumn };
+    enum Column {
+        nameColumn,
+        typeColumn,
+        shapeColumn,
+        sizeColumn,
+        normColumn,
+        sdColumn,
+        zerosColumn,
+        bitsColumn,
+        errorColumn,
+        snrColumn
+    };
 
     explicit TensorTree(QWidget* parent = nullptr);
 

@@ -47,7 +47,8 @@ ComparedTensor compareTensor(const TensorSource& source, std::size_t tensor, con
     for (const TensorPair* pair : pairs) {
         if (!pair->obstacle.empty())
             return {{}, QString::fromStdString(pair->obstacle)};
-        parts.push_back(compareGrids(*firstGrid(*source.stored(), *pair), *secondGrid(*source.other(), *pair), progress));
+        parts.push_back(
+            compareGrids(*firstGrid(*source.stored(), *pair), *secondGrid(*source.other(), *pair), progress));
     }
     return {joined(parts), {}};
 }
@@ -79,8 +80,9 @@ TensorsPanel::TensorsPanel(Document* document, JobRunner* jobs, Selection* selec
 void TensorsPanel::build() {
     m_filter->setPlaceholderText(tr("Filter: q_proj Q4_1 size > 1M"));
     m_filter->setAccessibleName(tr("Filter of the tensors"));
-    m_filter->setToolTip(tr("Words of the name, a type, a part of the shape, and conditions such as size > 1M, norm < 3, "
-                            "sd, mean, zeros > 10%, bits; in a comparison also error and snr"));
+    m_filter->setToolTip(
+        tr("Words of the name, a type, a part of the shape, and conditions such as size > 1M, norm < 3, "
+           "sd, mean, zeros > 10%, bits; in a comparison also error and snr"));
     m_filter->setClearButtonEnabled(true);
     m_folders->setText(tr("&Folders"));
     m_folders->setCheckable(true);
@@ -91,10 +93,12 @@ void TensorsPanel::build() {
     m_compare->setAutoRaise(true);
     m_compare->setPopupMode(QToolButton::InstantPopup);
     m_compare->setMenu(m_menu);
-    m_compare->setToolTip(tr("Compare the tensors with those of another checkpoint: its pruned, fine-tuned or quantised "
-                             "form"));
+    m_compare->setToolTip(
+        tr("Compare the tensors with those of another checkpoint: its pruned, fine-tuned or quantised "
+           "form"));
     m_menu->setWhatsThis(m_compare->toolTip());
-    m_compute->setToolTip(tr("Read all tensors and compute their statistics, which takes a while for a large checkpoint"));
+    m_compute->setToolTip(
+        tr("Read all tensors and compute their statistics, which takes a while for a large checkpoint"));
     m_note->setAccessibleName(tr("State of the list"));
     m_note->setForegroundRole(QPalette::PlaceholderText);
     auto* row = new QHBoxLayout;
@@ -349,12 +353,14 @@ void TensorsPanel::listFiles() {
     for (const QString& file : files)
         m_menu->addAction(QFileInfo(file).fileName(), this, [this, file] { compareWith(file); })->setToolTip(file);
     m_menu->addSeparator();
-    m_menu->addAction(tr("&End the comparison"), this, &TensorsPanel::endComparison)->setEnabled(m_source.other() != nullptr);
+    m_menu->addAction(tr("&End the comparison"), this, &TensorsPanel::endComparison)
+        ->setEnabled(m_source.other() != nullptr);
 }
 
 void TensorsPanel::chooseFile(bool isFolder) {
-    auto* dialog = new QFileDialog(this, tr("Compare with a checkpoint"), QSettings().value("folder").toString(),
-                                   isFolder ? QString() : tr("Models (*.gguf *.safetensors *.bin *.json);;All files (*)"));
+    auto* dialog =
+        new QFileDialog(this, tr("Compare with a checkpoint"), QSettings().value("folder").toString(),
+                        isFolder ? QString() : tr("Models (*.gguf *.safetensors *.bin *.json);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(isFolder ? QFileDialog::Directory : QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &TensorsPanel::compareWith);
@@ -377,7 +383,8 @@ void TensorsPanel::compareWith(const QString& path) {
             adoptOther(std::move(other), std::move(pairs));
         };
     };
-    m_openingOther = m_jobs->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::immediate, work);
+    m_openingOther =
+        m_jobs->start(tr("Opening %1").arg(QFileInfo(path).fileName()), JobRunner::Priority::immediate, work);
     updateNote();
 }
 
@@ -432,7 +439,8 @@ void TensorsPanel::updateNote() {
     if (m_source.stored()) {
         const std::size_t all = m_source.stored()->tensors().size();
         const std::size_t passing = m_tree->shownTensors().size();
-        parts << (passing == all ? tr("%1 tensors").arg(count(all)) : tr("%1 of %2 tensors").arg(count(passing), count(all)));
+        parts << (passing == all ? tr("%1 tensors").arg(count(all))
+                                 : tr("%1 of %2 tensors").arg(count(passing), count(all)));
         const QString error = TensorFilter(m_filter->text()).error();
         if (!error.isEmpty())
             parts << error;

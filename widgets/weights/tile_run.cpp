@@ -95,7 +95,8 @@ void TileRun::request() {
 void TileRun::run(const TileRequest& request) {
     m_request = request;
     m_incoming = std::make_shared<Incoming>();
-    const auto work = [this, request, make = m_make, incoming = m_incoming, scale = m_scale, range = m_range](const Progress& progress) {
+    const auto work = [this, request, make = m_make, incoming = m_incoming, scale = m_scale,
+                       range = m_range](const Progress& progress) {
         const auto coarse = [&](MatrixTile tile) {
             paintTile(tile, scale, range);
             incoming->put([&](Made& made) { made.tile = std::move(tile); });

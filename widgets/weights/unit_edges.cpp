@@ -55,9 +55,9 @@ UnitEdge unitEdge(std::span<const UnitMarks> marks, GridAxis axis, const MaskEdi
         for (int index = 0; index < run.count; ++index) {
             const MarkedUnit unit{run.unit, run.layer, index};
             const std::vector<HeadId> heads = headsOf(masks.spec(), unit);
-            const bool areHeadsSelected =
-                !heads.empty() &&
-                std::ranges::all_of(heads, [&](HeadId head) { return selection.heads().contains(head); });
+            const bool areHeadsSelected = !heads.empty() && std::ranges::all_of(heads, [&](HeadId head) {
+                return selection.heads().contains(head);
+            });
             const std::int64_t from = run.begin + index * run.size;
             edge.marks.push_back(
                 {from, from + run.size, shortName(unit), unitHatch(masks, unit), areHeadsSelected || chosen == unit});
