@@ -39,18 +39,21 @@ struct BlockPicture {
 /// The smallest power of two by which `numbers` can be divided into at most `cells` blocks.
 std::int64_t blockSize(std::int64_t numbers, std::int64_t cells);
 
+struct BlockSums;
+
 /// Pictures of a grid at any zoom. After build(), pictures with large blocks come from a base of at most baseCells
 /// cells in memory; those with smaller blocks read their window. Any thread may call its functions.
 class BlockPyramid {
 public:
-    static constexpr std::int64_t baseCells = 1 << 20; ///< 9 bytes each
+    static constexpr std::int64_t baseCells = 1 << 20; ///< 16 bytes each
 
     explicit BlockPyramid(std::shared_ptr<const NumberGrid> grid);
 
     const NumberGrid& grid() const { return *m_grid; }
 
-    /// A picture from at most four rows of each block, and of these at most 32 numbers. @param blockRows, blockColumns
-    /// powers of two. The window must have less than 2^24 blocks @throws Error if the file was truncated
+    /// A picture from some numbers of each block, about 4 million in all: a few rows, and of these at most 32 columns.
+    /// @param blockRows, blockColumns powers of two. The window must have less than 2^24 blocks @throws Error if the
+    /// file was truncated
     BlockPicture sampled(GridWindow window, std::int64_t blockRows, std::int64_t blockColumns) const;
     /// The exact picture. Blocks of single numbers contain the number itself.
     /// @throws Error if the file was truncated; Cancelled
@@ -63,11 +66,11 @@ public:
     bool isInMemory(std::int64_t blockRows, std::int64_t blockColumns) const;
 
 private:
-    std::shared_ptr<const BlockPicture> base() const;
+    std::shared_ptr<const BlockSums> base() const;
 
     std::shared_ptr<const NumberGrid> m_grid;
     mutable std::mutex m_mutex;
-    std::shared_ptr<const BlockPicture> m_base; ///< null before build()
+    std::shared_ptr<const BlockSums> m_base; ///< null before build()
 };
 
 } // namespace secateur

@@ -40,7 +40,7 @@ struct HeadCircuit {
     std::vector<float> left;  ///< [rank, rows]
     std::vector<float> right; ///< [rank, columns]
     /// Singular values of the map, largest first, [rank]; empty if a weight contains NaN or infinite numbers.
-    std::vector<double> singularValues;
+    std::vector<double> singularValues{};
     double norm = std::numeric_limits<double>::quiet_NaN(); ///< Frobenius norm; for queryKey, gate_norm_head with these
                                                             ///< options
     double stableRank = std::numeric_limits<double>::quiet_NaN(); ///< norm^2 / largest singular value^2; NaN if 0
@@ -49,7 +49,7 @@ struct HeadCircuit {
     double averagedNorm = std::numeric_limits<double>::quiet_NaN();
     /// queryKey with rotary positions: the share of averagedNorm^2 that each rotary pair contributes, [dims / 2]. Pair
     /// 0 rotates fastest. Empty otherwise.
-    std::vector<double> rotaryShares;
+    std::vector<double> rotaryShares{};
     double unrotatedShare = 0; ///< the share of the dimensions that are not rotated; all shares add up to 1
 };
 
