@@ -127,7 +127,7 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
     const QCommandLineOption tab =
-        hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery");
+        hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery|weights|norms");
     const QCommandLineOption tour = hidden("tour", "look|cut|compare");
     const QCommandLineOption tourStep = hidden("tour-step", "N");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
