@@ -186,7 +186,8 @@ void TestAccessibility::keyboardReachesAllOfTheWelcomePage() {
 void TestAccessibility::keyboardReachesAllOfAView_data() {
     QTest::addColumn<QString>("tab");
     for (const char* tab :
-         {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients", "curves", "gallery"})
+         {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients", "curves", "gallery", "weights",
+          "norms"})
         QTest::newRow(tab) << tab;
 }
 

@@ -38,7 +38,8 @@ CircuitBox::CircuitBox(CircuitKind kind, JobRunner* jobs, QWidget* parent)
                                                            : tr("Output-value circuit of the head"));
     m_map->setWhatsThis(
         (kind == CircuitKind::queryKey
-             ? tr("W_q transposed times W_k: how strongly each direction of the residual stream at the query, from top to "
+             ? tr("W_q transposed times W_k: how strongly each direction of the residual stream at the query, from top "
+                  "to "
                   "bottom, attends to each direction at the key, from left to right.")
              : tr("W_o times W_v: what the head writes into each direction of the residual stream, from top to bottom, "
                   "for each direction that it reads, from left to right.")) +
@@ -115,9 +116,8 @@ Figure CircuitBox::figure(const std::string& model) const {
     if (!m_circuit || !m_map->tile())
         return {};
     const std::string what(title(m_kind));
-    Figure figure =
-        figureOf(*m_map, model + ", " + headName(m_circuit->head.layer, m_circuit->head.head) + ": " + what, what,
-                 m_tiles->scale());
+    Figure figure = figureOf(*m_map, model + ", " + headName(m_circuit->head.layer, m_circuit->head.head) + ": " + what,
+                             what, m_tiles->scale());
     figure.x.label = m_kind == CircuitKind::queryKey ? "direction of the key" : "direction of the input";
     figure.y.label = m_kind == CircuitKind::queryKey ? "direction of the query" : "direction of the output";
     return figure;

@@ -32,9 +32,8 @@ QImage thumbnailOf(const std::shared_ptr<const HeadCircuit>& circuit) {
     BlockPyramid pyramid(circuitGrid(circuit));
     const std::int64_t rows = pyramid.grid().rows();
     const std::int64_t columns = pyramid.grid().columns();
-    BlockPicture picture =
-        pyramid.picture({0, 0, rows, columns}, blockSize(rows, CircuitRun::thumbnailSide),
-                        blockSize(columns, CircuitRun::thumbnailSide));
+    BlockPicture picture = pyramid.picture({0, 0, rows, columns}, blockSize(rows, CircuitRun::thumbnailSide),
+                                           blockSize(columns, CircuitRun::thumbnailSide));
     MatrixTile tile;
     tile.rows = static_cast<int>(picture.height);
     tile.columns = static_cast<int>(picture.width);

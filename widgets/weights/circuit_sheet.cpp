@@ -28,8 +28,9 @@ CircuitSheet::CircuitSheet(MaskEditor* masks, Selection* selection, QWidget* par
     setBackgroundRole(QPalette::Base);
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Thumbnails of circuits"));
-    setWhatsThis(tr("The circuits of the layer's heads, and of other selected heads: query-key on the left, output-value "
-                    "on the right. Each has colours of its own. A click or the arrows select a head."));
+    setWhatsThis(
+        tr("The circuits of the layer's heads, and of other selected heads: query-key on the left, output-value "
+           "on the right. Each has colours of its own. A click or the arrows select a head."));
     connect(selection, &Selection::changed, this, qOverload<>(&CircuitSheet::update));
     connect(selection, &Selection::hoverChanged, this, qOverload<>(&CircuitSheet::update));
     for (const auto changed : {&MaskEditor::maskChanged, &MaskEditor::previewChanged, &MaskEditor::listChanged})
@@ -91,8 +92,8 @@ void CircuitSheet::paintHead(QPainter& painter, std::size_t index) const {
     const QRect cell = cellRect(index);
     const Hatch hatch = unitHatch(*m_masks, {CutUnit::head, head.layer, head.head});
     const auto found = m_thumbnails.find(head);
-    const QString name = head.layer == m_layer ? QString("H%1").arg(head.head)
-                                               : QString::fromStdString(headName(head.layer, head.head));
+    const QString name =
+        head.layer == m_layer ? QString("H%1").arg(head.head) : QString::fromStdString(headName(head.layer, head.head));
     const QRect label(cell.left(), cell.top() - labelHeight(), cell.width(), labelHeight());
     painter.setPen(m_selection->heads().contains(head) || m_selection->hovered() == head ? theme.text : theme.muted);
     painter.drawText(label, Qt::AlignLeft | Qt::AlignVCenter,

@@ -165,7 +165,8 @@ void NeuronNormsPage::draw() {
     }
     m_figure = {};
     m_figure.kind = FigureKind::scatter;
-    m_figure.x.label = isGate ? "norm of the read direction (row of W_gate)" : "norm of the read direction (row of W_up)";
+    m_figure.x.label =
+        isGate ? "norm of the read direction (row of W_gate)" : "norm of the read direction (row of W_up)";
     m_figure.y.label = "norm of the write direction (column of W_down)";
     m_figure.unit = "neuron";
     m_figure.caption = figureCaption(m_document->session().model,

@@ -24,8 +24,9 @@ NeuronNormsPlot::NeuronNormsPlot(QWidget* parent)
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Norms of the layer's neurons"));
-    setWhatsThis(tr("A point for each neuron of the layer: the norm of the direction that it reads, and of the direction "
-                    "that it writes. Cut neurons are crosses. A click or the arrows choose a neuron."));
+    setWhatsThis(
+        tr("A point for each neuron of the layer: the norm of the direction that it reads, and of the direction "
+           "that it writes. Cut neurons are crosses. A click or the arrows choose a neuron."));
 }
 
 std::size_t NeuronNormsPlot::count() const {

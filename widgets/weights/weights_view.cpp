@@ -17,9 +17,10 @@ namespace secateur {
 WeightsView::WeightsView(Document* document, JobRunner* jobs, Selection* selection, QWidget* parent)
     : QWidget(parent)
     , m_showCircuits(addPage(tr("C&ircuits of the head"), tr("The query-key and the output-value circuit of the active "
-                                                            "head")))
-    , m_showNeurons(addPage(tr("&Neurons of the layer"), tr("The norms of the directions that the neurons of the active "
-                                                           "layer read and write")))
+                                                             "head")))
+    , m_showNeurons(
+          addPage(tr("&Neurons of the layer"), tr("The norms of the directions that the neurons of the active "
+                                                  "layer read and write")))
     , m_pages(new QStackedWidget)
     , m_circuits(new CircuitsPage(document, jobs, selection))
     , m_neurons(new NeuronNormsPage(document, jobs, selection))

@@ -17,8 +17,8 @@ class JobRunner;
 class NeuronNormsPage;
 class Selection;
 
-/// What the weights of the active head and its layer do to the residual stream: the head's circuits, or the norms of the
-/// layer's neurons. Nothing is computed before the view is visible.
+/// What the weights of the active head and its layer do to the residual stream: the head's circuits, or the norms of
+/// the layer's neurons. Nothing is computed before the view is visible.
 class WeightsView : public QWidget {
     Q_OBJECT
 
