@@ -16,6 +16,8 @@ namespace secateur {
 
 namespace {
 
+constexpr std::int64_t computedAtOnce = 1 << 20; ///< numbers of a map
+
 std::shared_ptr<const HeadCircuit> circuitOf(const Model& model, HeadId head, CircuitKind kind, CircuitOptions options,
                                              const Progress& progress) {
     const LayerSpec& layer = model.spec().layers[static_cast<std::size_t>(head.layer)];
@@ -32,8 +34,11 @@ QImage thumbnailOf(const std::shared_ptr<const HeadCircuit>& circuit) {
     BlockPyramid pyramid(circuitGrid(circuit));
     const std::int64_t rows = pyramid.grid().rows();
     const std::int64_t columns = pyramid.grid().columns();
-    BlockPicture picture = pyramid.picture({0, 0, rows, columns}, blockSize(rows, CircuitRun::thumbnailSide),
-                                           blockSize(columns, CircuitRun::thumbnailSide));
+    const std::int64_t blockRows = blockSize(rows, CircuitRun::thumbnailSide);
+    const std::int64_t blockColumns = blockSize(columns, CircuitRun::thumbnailSide);
+    const GridWindow whole{0, 0, rows, columns};
+    BlockPicture picture = rows * columns > computedAtOnce ? pyramid.sampled(whole, blockRows, blockColumns)
+                                                           : pyramid.picture(whole, blockRows, blockColumns);
     MatrixTile tile;
     tile.rows = static_cast<int>(picture.height);
     tile.columns = static_cast<int>(picture.width);

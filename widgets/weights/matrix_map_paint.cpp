@@ -84,7 +84,8 @@ void MatrixMap::paintNumbers(QPainter& painter) const {
             const std::optional<float> value = valueOf({row, column});
             if (!value)
                 continue;
-            const QRgb colour = std::isnan(*value) ? themeOf(*this).absent.rgb() : tile()->range.colour(*value);
+            const QRgb colour =
+                std::isnan(*value) ? themeOf(*this).absent.rgb() : tile()->range.colour(static_cast<double>(*value));
             painter.setPen(readableOn(colour));
             painter.drawText(cellRect({row, column}), Qt::AlignCenter,
                              QString::fromStdString(shownNumber(static_cast<double>(*value), shownDigits)));

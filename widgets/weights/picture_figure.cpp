@@ -26,14 +26,14 @@ std::vector<AxisTick> ticksOf(std::int64_t firstBlock, std::int64_t blocks, std:
 Figure figureOf(const MatrixMap& map, const std::string& title, const std::string& label, const ColourScale& scale) {
     const MatrixTile& tile = *map.tile();
     const CellWindow seen = map.visibleCells();
-    const auto blockOf = [](std::int64_t cell, std::int64_t first, std::int64_t perBlock, int blocks) {
+    const auto blockAt = [](std::int64_t cell, std::int64_t first, std::int64_t perBlock, int blocks) {
         return std::clamp<std::int64_t>((cell - first) / perBlock, 0, blocks);
     };
-    const std::int64_t top = blockOf(seen.row, tile.window.row, tile.rowsPerBlock, tile.rows);
-    const std::int64_t left = blockOf(seen.column, tile.window.column, tile.columnsPerBlock, tile.columns);
+    const std::int64_t top = blockAt(seen.row, tile.window.row, tile.rowsPerBlock, tile.rows);
+    const std::int64_t left = blockAt(seen.column, tile.window.column, tile.columnsPerBlock, tile.columns);
     const std::int64_t bottom =
-        blockOf(seen.row + seen.rows + tile.rowsPerBlock - 1, tile.window.row, tile.rowsPerBlock, tile.rows);
-    const std::int64_t right = blockOf(seen.column + seen.columns + tile.columnsPerBlock - 1, tile.window.column,
+        blockAt(seen.row + seen.rows + tile.rowsPerBlock - 1, tile.window.row, tile.rowsPerBlock, tile.rows);
+    const std::int64_t right = blockAt(seen.column + seen.columns + tile.columnsPerBlock - 1, tile.window.column,
                                        tile.columnsPerBlock, tile.columns);
     Figure figure;
     figure.kind = FigureKind::heatMap;

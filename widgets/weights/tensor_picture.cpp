@@ -51,6 +51,23 @@ QString choiceText(TensorShown shown) {
     return {};
 }
 
+/// The name of the numbers in figures, which are English.
+std::string figureLabel(TensorShown shown) {
+    switch (shown) {
+    case TensorShown::values:
+        return "value";
+    case TensorShown::scales:
+        return "scale of a block";
+    case TensorShown::minima:
+        return "minimum of a block";
+    case TensorShown::other:
+        return "value in the compared checkpoint";
+    case TensorShown::difference:
+        return "difference to the compared checkpoint";
+    }
+    return {};
+}
+
 QString exactText(double value) {
     return QString::fromStdString(shownNumber(value, exactDigits));
 }

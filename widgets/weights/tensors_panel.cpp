@@ -159,17 +159,17 @@ void TensorsPanel::balance() {
     const bool isWide = width() > height() * 5 / 4;
     const Qt::Orientation outer = isWide ? Qt::Horizontal : Qt::Vertical;
     const Qt::Orientation inner = isWide || width() > 90 * character ? Qt::Horizontal : Qt::Vertical;
-    if (m_splitter->orientation() != outer || m_splitter->property("isNew").isNull()) {
+    if (m_splitter->orientation() != outer || !m_isArranged) {
         m_splitter->setOrientation(outer);
         const int all = isWide ? width() : height();
         m_splitter->setSizes({all * 2 / 5, all * 3 / 5});
     }
-    if (m_right->orientation() != inner || m_splitter->property("isNew").isNull()) {
+    if (m_right->orientation() != inner || !m_isArranged) {
         m_right->setOrientation(inner);
         const int all = inner == Qt::Horizontal ? (isWide ? width() * 3 / 5 : width()) : height() * 3 / 5;
         m_right->setSizes({all * 3 / 5, all * 2 / 5});
     }
-    m_splitter->setProperty("isNew", false);
+    m_isArranged = true;
 }
 
 // ---- the open checkpoint
@@ -179,7 +179,6 @@ void TensorsPanel::restart() {
         m_jobs->cancel(std::exchange(*job, 0));
     m_statistics->stop();
     m_differences->stop();
-    m_shownGeneration.reset();
     m_failure.clear();
     m_otherName.clear();
     m_tree->setTensors(nullptr);
@@ -217,7 +216,6 @@ void TensorsPanel::follow() {
 
 void TensorsPanel::adopt(std::shared_ptr<const StoredTensors> stored) {
     m_source.setStored(std::move(stored));
-    m_shownGeneration = m_document->generation();
     const std::vector<StoredTensor>& tensors = m_source.stored()->tensors();
     m_tree->setTensors(&tensors);
     applyFilter();

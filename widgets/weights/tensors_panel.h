@@ -105,7 +105,7 @@ private:
     JobRunner::Id m_describing = 0;
     QString m_failure;
     QString m_otherName;
-    std::optional<quint64> m_shownGeneration; ///< Document::generation() of the list; nothing = none
+    bool m_isArranged = false; ///< whether the parts have a size
 };
 
 } // namespace secateur

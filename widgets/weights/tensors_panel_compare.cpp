@@ -114,7 +114,10 @@ void TensorsPanel::endComparison() {
 void TensorsPanel::computeDifferences() {
     std::deque<std::size_t> items(m_source.stored()->tensors().size());
     std::iota(items.begin(), items.end(), std::size_t{0});
-    const auto work = [this, source = std::make_shared<const TensorSource>(m_source)](
+    const auto both = std::make_shared<TensorSource>(); // without the pictures
+    both->setStored(m_source.stored());
+    both->setOther(m_source.other(), m_source.pairs());
+    const auto work = [this, source = std::shared_ptr<const TensorSource>(both)](
                           std::size_t tensor, const Progress& progress) -> std::function<void()> {
         ComparedTensor found;
         try {
