@@ -221,8 +221,13 @@ void TensorsPanel::adopt(std::shared_ptr<const StoredTensors> stored) {
     applyFilter();
     m_picture->say(tensors.empty() ? tr("This checkpoint has no tensors") : tr("Choose a tensor in the list"));
     computeStatistics(false);
-    if (!tensors.empty())
-        m_tree->setCurrent(m_tree->shownTensors().empty() ? 0 : m_tree->shownTensors().front());
+    const std::vector<std::size_t> listed = m_tree->shownTensors();
+    if (!listed.empty())
+        m_tree->setCurrent(listed.front());
+    if (!m_wantedName.isEmpty())
+        showTensor(std::exchange(m_wantedName, {}), m_wantedShown);
+    if (!m_wantedOther.isEmpty())
+        compareWith(std::exchange(m_wantedOther, {}));
 }
 
 void TensorsPanel::computeStatistics(bool isAskedFor) {
@@ -261,9 +266,15 @@ void TensorsPanel::showChosen(std::size_t tensor) {
         m_picture->showTensor(tensor);
 }
 
-void TensorsPanel::showTensor(const QString& name) {
-    if (const auto found = m_source.stored() ? m_source.stored()->find(name.toStdString()) : std::nullopt)
+void TensorsPanel::showTensor(const QString& name, TensorShown shown) {
+    if (!m_source.stored()) {
+        m_wantedName = name;
+        m_wantedShown = shown;
+    } else if (const auto found = m_source.stored()->find(name.toStdString())) {
         m_tree->setCurrent(*found);
+        if (shown != m_picture->shown())
+            m_picture->choose(shown);
+    }
 }
 
 void TensorsPanel::describe() {

@@ -38,11 +38,11 @@ public:
 
     /// Sets what lists the files that the menu of compared checkpoints offers.
     void offerFiles(std::function<QStringList()> files) { m_files = std::move(files); }
-    /// Compares with a checkpoint.
+    /// Compares with a checkpoint, as soon as the tensors of the open one are listed.
     void compareWith(const QString& path);
     void endComparison();
-    /// Shows a tensor by its name in the file. Nothing happens if there is none.
-    void showTensor(const QString& name);
+    /// Shows a tensor by its name in the file, as soon as it is listed. Nothing happens if there is none.
+    void showTensor(const QString& name, TensorShown shown = TensorShown::values);
 
     TensorTree* tree() const { return m_tree; }
     TensorPicture* picture() const { return m_picture; }
@@ -105,6 +105,9 @@ private:
     JobRunner::Id m_describing = 0;
     QString m_failure;
     QString m_otherName;
+    QString m_wantedOther; ///< path of the checkpoint that will be compared; empty = none
+    QString m_wantedName;  ///< of the tensor that will be shown; empty = the first
+    TensorShown m_wantedShown = TensorShown::values;
     bool m_isArranged = false; ///< whether the parts have a size
 };
 

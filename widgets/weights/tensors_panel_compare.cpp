@@ -72,8 +72,10 @@ void TensorsPanel::chooseFile(bool isFolder) {
 }
 
 void TensorsPanel::compareWith(const QString& path) {
-    if (!m_source.stored())
+    if (!m_source.stored()) {
+        m_wantedOther = path;
         return;
+    }
     m_jobs->cancel(m_openingOther);
     const auto work = [this, open = m_document->services().storedTensors, stored = m_source.stored(),
                        path](const Progress& progress) {

@@ -268,6 +268,14 @@ void MainWindow::showResult(const QString& key) {
     m_views->showResult(key);
 }
 
+void MainWindow::showTensor(const QString& name, const QString& plane, const QString& other) {
+    const QStringList planes{"values", "scales", "minima", "other", "difference"};
+    m_panels->showTensors();
+    m_panels->tensors()->showTensor(name, static_cast<TensorShown>(std::max<qsizetype>(0, planes.indexOf(plane))));
+    if (!other.isEmpty())
+        m_panels->tensors()->compareWith(other);
+}
+
 void MainWindow::goTo(HeadId head) {
     m_views->goTo(head);
 }
