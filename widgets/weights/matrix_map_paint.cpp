@@ -156,46 +156,41 @@ int MatrixMap::stripWidth(Edge edge) const {
                           fontMetrics().horizontalAdvance(all.back().name));
 }
 
-/// The bands of the units beside the picture, with their names where there is room.
+/// The bands of the units beside the picture. Where they are narrow, every second, fifth, tenth ... has its name.
 void MatrixMap::paintStrip(QPainter& painter, const PlotTheme& theme, Edge edge) const {
-    const std::span<const MatrixMark> all = marksOnScreen(edge);
-    if (all.empty())
+    const std::span<const MatrixMark> shownMarks = marksOnScreen(edge);
+    if (shownMarks.empty())
         return;
     const bool isRow = edge == Edge::rows;
-    const int width = stripWidth(edge);
+    const MatrixMarks& all = marks(edge);
     const QRect shown = picture();
-    const QFontMetrics metrics = fontMetrics();
+    const int width = stripWidth(edge);
+    const int least = isRow ? shown.top() : shown.left();
+    const int most = isRow ? shown.bottom() + 1 : shown.right() + 1;
     const auto bandOf = [&](int begin, int end) {
         return isRow ? QRect(shown.left() - width, begin, width - 1, end - begin)
                      : QRect(begin, shown.top() - width, end - begin, width - 1);
     };
-    const auto& every = marks(edge);
-    const double unit =
-        (isRow ? m_scale.height() : m_scale.width()) * static_cast<double>(every.front().to - every.front().from);
-    const double room = isRow ? metrics.height() : std::max(metrics.horizontalAdvance(every.back().name), 8) + gap;
-    const auto step = static_cast<std::size_t>(roundStep(room / unit));
-    std::size_t index = static_cast<std::size_t>(all.data() - every.data());
-    painter.setFont(font());
-    for (const MatrixMark& mark : all) {
+    const int nameSize = isRow ? fontMetrics().height() : fontMetrics().horizontalAdvance(all.back().name) + gap;
+    const double bandSize =
+        (isRow ? m_scale.height() : m_scale.width()) * static_cast<double>(all.front().to - all.front().from);
+    const auto step = static_cast<std::size_t>(roundStep(nameSize / bandSize));
+    auto index = static_cast<std::size_t>(shownMarks.data() - all.data());
+    for (const MatrixMark& mark : shownMarks) {
         const auto [begin, end] = pixelsOf(edge, mark);
-        const QRect band = bandOf(begin, std::max(end, begin + 1));
-        const QColor shade = index % 2 == 0 ? theme.grid : theme.absent;
-        if (end - begin > 1 || mark.isSelected)
-            painter.fillRect(band, mark.isSelected ? theme.accent : shade);
-        if (index % step == 0) {
-            const int middle = (begin + end) / 2;
-            const int half = static_cast<int>(std::max(room, unit) / 2);
-            painter.setPen(mark.isSelected            ? readableOn(theme.accent.rgb())
-                           : mark.hatch == Hatch::cut ? theme.muted
-                                                      : theme.text);
+        const bool isNamed = index % step == 0;
+        if (end - begin > 1 || mark.isSelected || isNamed)
+            painter.fillRect(bandOf(begin, std::max(end, begin + 1)), mark.isSelected  ? theme.accent
+                                                                      : index % 2 == 0 ? theme.grid
+                                                                                       : theme.absent);
+        const int middle = (begin + end) / 2;
+        const int from = std::min(begin, middle - nameSize / 2);
+        if (isNamed && (step > 1 || end - begin >= nameSize) && from >= least && from + nameSize <= most) {
             QFont named = font();
-            named.setStrikeOut(mark.hatch == Hatch::cut);
+            named.setStrikeOut(mark.hatch == Hatch::cut || mark.hatch == Hatch::both);
             painter.setFont(named);
-            const bool fits = end - begin >= room || (middle - half >= (isRow ? shown.top() : shown.left()) - half);
-            if (fits)
-                painter.drawText(step > 1 ? bandOf(middle - half, middle + half) : bandOf(begin, end),
-                                 Qt::AlignCenter | Qt::TextDontClip,
-                                 end - begin >= room / 2 || step > 1 ? mark.name : QString());
+            painter.setPen(mark.isSelected ? readableOn(theme.accent.rgb()) : theme.text);
+            painter.drawText(bandOf(from, std::max(end, from + nameSize)), Qt::AlignCenter, mark.name);
         }
         ++index;
     }
