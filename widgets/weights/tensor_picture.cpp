@@ -369,8 +369,8 @@ Figure TensorPicture::currentFigure() const {
     if (!m_tensor || !m_map->tile())
         return {};
     const StoredTensor& entry = m_source->tensor(*m_tensor);
-    return figureOf(*m_map, m_document->session().model.name + ": " + entry.name, choiceText(shown()).toStdString(),
-                    m_colours->scale());
+    return figureOf(*m_map, m_document->session().model.name + ": " + entry.name, figureLabel(shown()),
+                    m_tiles->scale());
 }
 
 void TensorPicture::contextMenuEvent(QContextMenuEvent* event) {
