@@ -64,7 +64,7 @@ QString CircuitBox::numbers() const {
     return tr("%1: %2").arg(nameOfCircuit(m_kind), parts.join(QStringLiteral(", ")));
 }
 
-void CircuitBox::show(std::shared_ptr<const HeadCircuit> circuit, BlockValue value, Hatch hatch) {
+void CircuitBox::show(std::shared_ptr<const HeadCircuit> circuit, PixelValue value, Hatch hatch) {
     m_circuit = std::move(circuit);
     m_pyramid = std::make_shared<BlockPyramid>(circuitGrid(m_circuit));
     m_tiles->start({}, nullptr);
@@ -90,7 +90,7 @@ void CircuitBox::setHatch(Hatch hatch) {
     m_map->setHatch(hatch);
 }
 
-void CircuitBox::setValue(BlockValue value) {
+void CircuitBox::setValue(PixelValue value) {
     if (m_pyramid)
         m_tiles->restart(tileMaker(m_pyramid, value));
 }

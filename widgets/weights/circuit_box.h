@@ -24,11 +24,11 @@ public:
     CircuitBox(CircuitKind kind, JobRunner* jobs, QWidget* parent = nullptr);
 
     /// Shows a circuit. @param value which number of a block is drawn @param hatch of a head that is cut
-    void show(std::shared_ptr<const HeadCircuit> circuit, BlockValue value, Hatch hatch);
+    void show(std::shared_ptr<const HeadCircuit> circuit, PixelValue value, Hatch hatch);
     /// Shows a sentence in the place of the map.
     void say(const QString& sentence);
     void setHatch(Hatch hatch);
-    void setValue(BlockValue value);
+    void setValue(PixelValue value);
     void setScale(const ColourScale& scale);
     const std::shared_ptr<const HeadCircuit>& circuit() const { return m_circuit; }
     MatrixMap* map() const { return m_map; }

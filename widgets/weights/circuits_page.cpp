@@ -1,6 +1,7 @@
 #include "widgets/weights/circuits_page.h"
 
 #include "analysis/base/text.h"
+#include "widgets/document/commands.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/selection.h"
@@ -168,7 +169,7 @@ void CircuitsPage::connectAll() {
     });
     connect(m_value, &QComboBox::activated, this, [this](int index) {
         for (CircuitBox* box : {m_queryKey, m_outputValue})
-            box->setValue(index == 0 ? BlockValue::largest : BlockValue::mean);
+            box->setValue(index == 0 ? PixelValue::largest : PixelValue::mean);
     });
     for (QCheckBox* option : {m_foldNorm, m_augmented, m_normedHeads})
         connect(option, &QCheckBox::clicked, this, &CircuitsPage::applyOptions);
@@ -282,7 +283,7 @@ void CircuitsPage::showCircuits() {
         const auto& circuit = m_run->circuits().of(kind);
         box->setScale(m_colours->scale());
         if (isCurrent && circuit)
-            box->show(circuit, m_value->currentIndex() == 0 ? BlockValue::largest : BlockValue::mean, hatch);
+            box->show(circuit, m_value->currentIndex() == 0 ? PixelValue::largest : PixelValue::mean, hatch);
         else
             box->say(reason());
     }
@@ -300,6 +301,20 @@ void CircuitsPage::showCurves() {
         m_curves->setFigure(m_curvesFigure);
     if (m_shares->isVisibleTo(this))
         m_shares->setFigure(m_sharesFigure);
+}
+
+/// The figure as the command line draws it.
+std::string CircuitsPage::figureText() const {
+    std::string text = "circuit:layer=" + std::to_string(head().layer) + ":head=" + std::to_string(head().head);
+    const CircuitOptions& options = m_run->options();
+    for (const auto& [isOn, name] :
+         {std::pair(options.foldNorm, "fold_norm"), std::pair(options.augmented, "augmented"),
+          std::pair(options.normedHeads, "qk_norm")})
+        if (isOn)
+            text += std::string(":") + name + "=true";
+    if (m_value->currentIndex() != 0)
+        text += ":show=mean";
+    return text + ":clip=" + exactly(m_colours->scale().clipPercent);
 }
 
 bool CircuitsPage::hasPicture() const {
@@ -323,6 +338,9 @@ Figure CircuitsPage::currentFigure() const {
     grid.kind = FigureKind::grid;
     grid.gridColumns = 2;
     grid.caption = grid.parts[0].caption;
+    const bool showsAll = m_queryKey->map()->showsAll() && m_outputValue->map()->showsAll();
+    if (showsAll)
+        grid.command = shellText(plotCommand(modelPath(*m_document), figureText()));
     return grid;
 }
 

@@ -5,6 +5,8 @@
 
 #include <QWidget>
 
+#include <string>
+
 class QCheckBox;
 class QComboBox;
 class QLabel;
@@ -61,6 +63,7 @@ private:
     void applyOptions();
     HeadId head() const;
     QString reason() const;
+    std::string figureText() const;
 
     Document* m_document;
     Selection* m_selection;

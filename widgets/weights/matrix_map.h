@@ -73,6 +73,8 @@ public:
     const std::shared_ptr<const MatrixTile>& tile() const { return m_tile ? m_tile : m_whole; }
     /// The cells on screen.
     CellWindow visibleCells() const;
+    /// Whether the whole matrix is on screen.
+    bool showsAll() const;
     /// The tile that the view lacks; nothing if those that it has are fine enough.
     std::optional<TileRequest> wantedTile() const;
 
@@ -105,7 +107,6 @@ private:
     QSizeF fittingScale() const;
     /// Pixels per cell at which the numbers of cells can be read.
     QSizeF largestScale() const;
-    bool showsAll() const;
     void zoomAbout(double factor, QPointF about);
     void pan(QPointF pixels);
     void settle();

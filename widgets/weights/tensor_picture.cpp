@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/shown_number.h"
 #include "analysis/base/text.h"
+#include "widgets/document/commands.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/selection.h"
@@ -240,7 +241,7 @@ void TensorPicture::restart() {
         mark();
         if (!isEmpty)
             m_tiles->start(tr("Picture of %1").arg(QString::fromStdString(entry.name)),
-                           tileMaker(pyramid, static_cast<BlockValue>(m_value->currentIndex())));
+                           tileMaker(pyramid, static_cast<PixelValue>(m_value->currentIndex())));
     } catch (const Error& error) {
         m_map->setMatrix(0, 0, {}, {});
         m_map->setReason(QString::fromUtf8(error.what()));
@@ -252,7 +253,7 @@ void TensorPicture::restart() {
 void TensorPicture::remake() {
     if (m_tensor && m_map->rows() > 0)
         m_tiles->restart(
-            tileMaker(m_source->pyramid(*m_tensor, shown()), static_cast<BlockValue>(m_value->currentIndex())));
+            tileMaker(m_source->pyramid(*m_tensor, shown()), static_cast<PixelValue>(m_value->currentIndex())));
 }
 
 std::vector<UnitMarks> TensorPicture::marks() const {
@@ -369,8 +370,28 @@ Figure TensorPicture::currentFigure() const {
     if (!m_tensor || !m_map->tile())
         return {};
     const StoredTensor& entry = m_source->tensor(*m_tensor);
-    return figureOf(*m_map, m_document->session().model.name + ": " + entry.name, figureLabel(shown()),
-                    m_tiles->scale());
+    Figure figure =
+        figureOf(*m_map, m_document->session().model.name + ": " + entry.name, figureLabel(shown()), m_tiles->scale());
+    if (m_map->showsAll() && shown() != TensorShown::other)
+        figure.command = shellText(command());
+    return figure;
+}
+
+/// The command that draws the whole tensor.
+CommandLine TensorPicture::command() const {
+    const std::string& name = m_source->tensor(*m_tensor).name;
+    const std::string look = std::string(m_value->currentIndex() == 0 ? ":show=mean" : "") +
+                             ":clip=" + exactly(m_colours->scale().clipPercent);
+    if (shown() == TensorShown::difference) {
+        CommandLine line = plotCommand(m_source->other()->path(), "weight_difference:name=" + name + look);
+        line.insert(line.end(), {"--reference", m_source->stored()->path()});
+        return line;
+    }
+    const TensorPlane plane = shown() == TensorShown::scales   ? TensorPlane::scales
+                              : shown() == TensorShown::minima ? TensorPlane::minima
+                                                               : TensorPlane::values;
+    const std::string planeText = plane == TensorPlane::values ? "" : ":plane=" + std::string(secateur::name(plane));
+    return plotCommand(m_source->stored()->path(), "tensor:name=" + name + planeText + look);
 }
 
 void TensorPicture::contextMenuEvent(QContextMenuEvent* event) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/figures/figure.h"
+#include "analysis/session/command_line.h"
 #include "widgets/weights/tensor_source.h"
 #include "widgets/weights/unit_edges.h"
 
@@ -72,6 +73,7 @@ private:
     QString numberText(std::int64_t row, std::int64_t column) const;
     std::optional<MarkedUnit> unitOf(std::int64_t row, std::int64_t column) const;
     std::vector<UnitMarks> marks() const;
+    CommandLine command() const;
 
     Document* m_document;
     Selection* m_selection;

@@ -58,7 +58,7 @@ constexpr AreaHelp viewHelp[]{
      QT_TRANSLATE_NOOP("secateur::WindowCommands",
                        "Shows the query-key and the output-value circuit of the active head, and the norms of the "
                        "neurons of its layer."),
-     "using.md#weights"},
+     "using.md#circuits-and-neurons"},
 };
 
 constexpr AreaHelp panelHelp[]{
