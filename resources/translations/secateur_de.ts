@@ -1132,8 +1132,8 @@
         <translation>Andere Ansichten</translation>
     </message>
     <message>
-        <source>The other tabs show neurons, attention maps, two metrics against each other, curves and the figures of papers. Ctrl+1 to Ctrl+8 switch between them; F1 lists all keys.</source>
-        <translation>Die anderen Reiter zeigen Neuronen, Attention-Karten, zwei Metriken gegeneinander, Kurven und die Abbildungen von Papers. Strg+1 bis Strg+8 wechseln zwischen ihnen; F1 nennt alle Tasten.</translation>
+        <source>The other tabs show neurons, attention maps, two metrics against each other, curves and the figures of papers. Ctrl+1 to Ctrl+9 switch between them; F1 lists all keys.</source>
+        <translation>Die anderen Reiter zeigen Neuronen, Attention-Karten, zwei Metriken gegeneinander, Kurven und die Abbildungen von Papers. Strg+1 bis Strg+9 wechseln zwischen ihnen; F1 nennt alle Tasten.</translation>
     </message>
     <message>
         <source>Cutting a head</source>

@@ -203,7 +203,7 @@ void TestAccessibility::keyboardReachesAllOfAView() {
 
 void TestAccessibility::keyboardReachesAllOfAPanel_data() {
     QTest::addColumn<QString>("panel");
-    for (const char* panel : {"search", "recover", "sweep", "export", "continuation", "jobs", "log"})
+    for (const char* panel : {"search", "recover", "sweep", "export", "continuation", "jobs", "log", "tensors"})
         QTest::newRow(panel) << panel;
 }
 
