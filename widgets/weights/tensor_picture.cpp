@@ -270,7 +270,7 @@ std::vector<UnitMarks> TensorPicture::marks() const {
 }
 
 void TensorPicture::mark() {
-    if (!m_tensor || m_map->rows() <= 0 || !m_source->stored())
+    if (!m_tensor || m_map->rows() <= 0 || !m_source->stored() || !isVisible())
         return;
     const std::vector<UnitMarks> all = marks();
     const MaskEditor& masks = *m_document->masks();
@@ -278,6 +278,11 @@ void TensorPicture::mark() {
     m_columns = unitEdge(all, GridAxis::columns, masks, *m_selection, m_chosen);
     m_map->setMarks(MatrixMap::Edge::rows, m_rows.marks);
     m_map->setMarks(MatrixMap::Edge::columns, m_columns.marks);
+}
+
+void TensorPicture::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    mark();
 }
 
 void TensorPicture::clickMark(int edge, std::size_t index, Qt::KeyboardModifiers modifiers) {

@@ -15,9 +15,10 @@ bool isUnitCut(const PruningMask& mask, const ModelSpec& spec, const MarkedUnit&
     return isCut(mask, spec, unit.unit, unit.layer, unit.index);
 }
 
-/// The name without the layer, which is that of the tensor.
-QString shortName(const MarkedUnit& unit) {
-    return QString::fromStdString(unitName(unit)).section('.', -1);
+/// What the names of units begin with, without the layer, which is that of the tensor: "H".
+QString namePrefix(CutUnit unit) {
+    const QString first = QString::fromStdString(unitName({unit, 0, 0})).section('.', -1);
+    return first.chopped(1);
 }
 
 } // namespace
@@ -52,6 +53,7 @@ UnitEdge unitEdge(std::span<const UnitMarks> marks, GridAxis axis, const MaskEdi
     for (const UnitMarks& run : marks) {
         if (run.axis != axis || run.begin < end)
             continue;
+        const QString prefix = namePrefix(run.unit);
         for (int index = 0; index < run.count; ++index) {
             const MarkedUnit unit{run.unit, run.layer, index};
             const std::vector<HeadId> heads = headsOf(masks.spec(), unit);
@@ -59,8 +61,8 @@ UnitEdge unitEdge(std::span<const UnitMarks> marks, GridAxis axis, const MaskEdi
                 return selection.heads().contains(head);
             });
             const std::int64_t from = run.begin + index * run.size;
-            edge.marks.push_back(
-                {from, from + run.size, shortName(unit), unitHatch(masks, unit), areHeadsSelected || chosen == unit});
+            edge.marks.push_back({from, from + run.size, prefix + QString::number(index), unitHatch(masks, unit),
+                                  areHeadsSelected || chosen == unit});
             edge.units.push_back(unit);
         }
         end = run.begin + run.count * run.size;
