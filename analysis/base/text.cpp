@@ -111,6 +111,20 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
     return fmt::format("{}", fmt::join(parts, separator));
 }
 
+std::string naturalKey(std::string_view name) {
+    constexpr std::size_t digits = 9;
+    std::string key;
+    for (std::size_t i = 0; i < name.size();) {
+        const std::size_t end = std::min(name.find_first_not_of("0123456789", i), name.size());
+        if (end > i)
+            key += std::string(digits - std::min(digits, end - i), '0') + std::string(name.substr(i, end - i));
+        else
+            key += name[i];
+        i = std::max(end, i + 1);
+    }
+    return key;
+}
+
 std::size_t validLength(std::string_view text, std::size_t at, std::size_t& broken) {
     const auto byte = [&](std::size_t i) { return byteAt(text, at + i); };
     broken = 1;

@@ -33,6 +33,9 @@ std::string utcNow();
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
+/// A sort key for natural order, in which "blk.2" precedes "blk.10".
+std::string naturalKey(std::string_view name);
+
 /// Length in bytes of the UTF-8 character that begins at `at`; 0 if it is not valid.
 /// @param broken set, if it is not valid, to the number of bytes that one replacement character (U+FFFD) stands for
 std::size_t validLength(std::string_view text, std::size_t at, std::size_t& broken);

@@ -2,6 +2,7 @@
 
 #include "analysis/base/head_id.h"
 #include "analysis/figures/figure_info.h"
+#include "analysis/model/head_check.h"
 #include "analysis/model/model_spec.h"
 
 #include <optional>
@@ -18,7 +19,5 @@ int integerOption(const FigureOptions& options, const std::string& name);
 
 /// Parses the head that an option names: "9.7" is layer 9, head 7. @throws UsageError
 HeadId headOfOption(std::string_view option, const std::string& text);
-/// Checks that the model has this head. @throws UsageError if not
-void checkHead(const ModelSpec& spec, HeadId id);
 
 } // namespace secateur

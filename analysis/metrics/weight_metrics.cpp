@@ -75,7 +75,6 @@ std::vector<std::string> LayerWeights::notFinite() const {
     return sentences;
 }
 
-/// The weight of the norm whose output the layer reads, [hidden].
 at::Tensor LayerWeights::inputGain() {
     const ModelSpec& spec = m_model.spec();
     if (spec.normPlace != NormPlace::after)

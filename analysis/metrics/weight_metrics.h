@@ -61,10 +61,12 @@ public:
     /// A sentence for each weight read so far that contains NaN or infinite numbers. Reads these weights again.
     std::vector<std::string> notFinite() const;
 
+    /// The factors of the norm whose output the layer reads, [hidden] in float64.
+    at::Tensor inputGain();
+
 private:
     at::Tensor read(int layer, WeightName which); ///< in float64
     at::Tensor read(WeightName which);
-    at::Tensor inputGain();
 
     const Model& m_model;
     int m_layer;

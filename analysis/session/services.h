@@ -15,6 +15,7 @@
 #include "analysis/text/tokenizer.h"
 #include "analysis/training/recovery_request.h"
 #include "analysis/training/training_forecast.h"
+#include "analysis/weights/stored_tensors.h"
 
 #include <cstdint>
 #include <functional>
@@ -46,6 +47,8 @@ struct OpenedAdapter {
 /// on a worker thread, throw Error and Cancelled, and have no state.
 struct Services {
     std::function<std::shared_ptr<const Model>(const std::string& path, const Progress&)> openModel;
+    /// The tensors of a checkpoint as its files store them. The architecture need not be known.
+    std::function<std::shared_ptr<const StoredTensors>(const std::string& path, const Progress&)> storedTensors;
     /// Whether a path names a session; false for a model.
     std::function<bool(const std::string& path)> isSession;
     std::function<Session(const std::string& path)> readSession;

@@ -28,28 +28,13 @@ struct InspectArguments {
 };
 
 /// The values of a field over the layers: "9", or "6 to 9" if they differ.
-std::string range(const ModelSpec& spec, int LayerSpec::*member) {
+std::string range(const ModelSpec& spec, int LayerSpec::* member) {
     const auto [least, most] = std::minmax_element(spec.layers.begin(), spec.layers.end(),
                                                    [&](const auto& a, const auto& b) { return a.*member < b.*member; });
     if (least == spec.layers.end())
         return "0";
     return (*least).*member == (*most).*member ? fmt::format("{}", (*least).*member)
                                                : fmt::format("{} to {}", (*least).*member, (*most).*member);
-}
-
-/// A sort key for natural order, in which "blk.2" precedes "blk.10".
-std::string naturalKey(const std::string& name) {
-    constexpr std::size_t digits = 9;
-    std::string key;
-    for (std::size_t i = 0; i < name.size();) {
-        const std::size_t end = std::min(name.find_first_not_of("0123456789", i), name.size());
-        if (end > i)
-            key += std::string(digits - std::min(digits, end - i), '0') + name.substr(i, end - i);
-        else
-            key += name[i];
-        i = std::max(end, i + 1);
-    }
-    return key;
 }
 
 std::string shapeText(const TensorInfo& tensor) {
@@ -339,8 +324,9 @@ void addSession(CLI::App& program, Console& console) {
 
     auto merged = std::make_shared<SessionArguments>();
     CLI::App* merge = verb->add_subcommand(
-        "merge", "Join the metrics, masks, evaluations and curves of one model. A repeated measurement is taken from the later "
-                 "file, a stopped evaluation from the file where it came further, the window's state from the first");
+        "merge",
+        "Join the metrics, masks, evaluations and curves of one model. A repeated measurement is taken from the later "
+        "file, a stopped evaluation from the file where it came further, the window's state from the first");
     merge->add_option("SESSION", merged->paths, "Sessions .h5")->required()->expected(1, 1000);
     merge->add_option("--out", merged->out, "Session .h5 to write, or to add to")->required()->option_text("FILE");
     addCommonOptions(*merge, console);

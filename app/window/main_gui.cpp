@@ -31,6 +31,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,7 +94,10 @@ struct Arguments {
     QStringList head; ///< indices of the layer and the head to select
     QString reference;
     QString language;
-    QStringList show;    ///< result ids
+    QStringList show;              ///< result ids
+    std::optional<QString> tensor; ///< name; empty = the first
+    QString plane;
+    QString tensorsOf;   ///< checkpoint whose tensors are compared
     QStringList compare; ///< key of a measurement; then a, b, both or difference
     QSize size;
     QString filter;
@@ -127,7 +131,7 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
     const QCommandLineOption tab =
-        hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery");
+        hidden("tab", "heads|layers|neurons|attention|sheet|scatter|gradients|curves|gallery|weights|norms");
     const QCommandLineOption tour = hidden("tour", "look|cut|compare");
     const QCommandLineOption tourStep = hidden("tour-step", "N");
     const QCommandLineOption select = hidden("select", "LAYER.HEAD");
@@ -137,6 +141,10 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption speed = hidden("speed", {});
     const QCommandLineOption show = hidden("show", "RESULT,RESULT");
     const QCommandLineOption compare = hidden("compare", "KEY:a|b|both|difference");
+    const QCommandLineOption tensor = hidden("tensor", "NAME");
+    const QCommandLineOption plane = hidden("plane", "values|scales|minima|other|difference");
+    const QCommandLineOption tensorsOf = hidden("tensors-of", "FILE");
+    parser.addOptions({tensor, plane, tensorsOf});
     parser.addOptions({mask, filter, reference, language, show, compare, screenshot, theme, tab, tour, tourStep, select,
                        size, task, prompt, speed});
     parser.process(application);
@@ -149,6 +157,10 @@ Arguments parse(const QCoreApplication& application) {
     arguments.reference = parser.value(reference);
     arguments.language = parser.value(language);
     arguments.show = parser.value(show).split(',', Qt::SkipEmptyParts);
+    if (parser.isSet(tensor))
+        arguments.tensor = parser.value(tensor);
+    arguments.plane = parser.value(plane);
+    arguments.tensorsOf = parser.value(tensorsOf);
     arguments.compare = parser.value(compare).split(':');
     arguments.screenshot = parser.value(screenshot);
     arguments.theme = parser.value(theme);
@@ -271,6 +283,10 @@ int run(int count, char** values) {
             [&document, &arguments] { document.maskJobs()->openMask(arguments.mask); }, Qt::SingleShotConnection);
     QObject::connect(&document, &Document::opened, &window,
                      [&document, &window, &arguments] { showCompared(document, window, arguments); });
+    if (arguments.tensor)
+        QObject::connect(&document, &Document::opened, &window, [&window, &arguments] {
+            window.showTensor(*arguments.tensor, arguments.plane, arguments.tensorsOf);
+        });
     if (!arguments.filter.isEmpty())
         window.filterHeads(arguments.filter);
     // What the command line says counts more than how the model was last viewed.

@@ -18,6 +18,7 @@
 #include "backends/text/task_file.h"
 #include "backends/tokenizers/open_tokenizer.h"
 #include "backends/training/sweep_recovery.h"
+#include "backends/weights/open_tensors.h"
 
 #include <fmt/core.h>
 
@@ -58,6 +59,7 @@ Services windowServices() {
         std::call_once(once, [] { initialiseRuntime(0); });
         return openModel(path, progress);
     };
+    services.storedTensors = openTensors;
     services.isSession = isSession;
     services.readSession = [](const std::string& path) { return readSession(path); };
     services.writeSession = [](const Session& session, const std::string& path) { writeSession(session, path); };

@@ -9,6 +9,7 @@
 #include "backends/formats/checkpoint.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
+#include "backends/formats/rotary_rows.h"
 #include "backends/formats/tensor_slots.h"
 #include "backends/kernels/machine_kernels.h"
 
@@ -119,7 +120,7 @@ public:
     at::Tensor rows(int layer, WeightName name, std::span<const std::int64_t> indices) const override {
         const TensorSlot found = slot(layer, name);
         const bool isConverted = found.entry && found.entry->type->reading == StorageType::Reading::dequantised;
-        return isConverted ? readRows(found, indices) : Model::rows(layer, name, indices);
+        return isConverted ? readRows(found, storedRows(layer, name, indices)) : Model::rows(layer, name, indices);
     }
 
     const Runner& runner() const override {
@@ -158,6 +159,22 @@ private:
         if (layer == -1 && name == WeightName::lmHead && m_card.spec.tiedEmbeddings)
             name = WeightName::embedding;
         return m_slots.slot(layer, name);
+    }
+
+    /// Whether the file has the rotary rows of a weight in adjacent pairs.
+    bool hasPairedRows(int layer, WeightName name) const {
+        return m_pairsRotaryRows && layer >= 0 && (name == WeightName::query || name == WeightName::key);
+    }
+
+    /// The indices that rows of a weight have in the file.
+    std::vector<std::int64_t> storedRows(int layer, WeightName name, std::span<const std::int64_t> indices) const {
+        std::vector<std::int64_t> rows(indices.begin(), indices.end());
+        if (!hasPairedRows(layer, name))
+            return rows;
+        const std::int64_t size = m_card.spec.layers[static_cast<std::size_t>(layer)].headDim;
+        for (std::int64_t& row : rows)
+            row = pairedRow(row, size);
+        return rows;
     }
 
     at::Tensor asHuggingFace(at::Tensor weight, int layer, WeightName name) const {

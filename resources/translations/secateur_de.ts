@@ -1132,8 +1132,8 @@
         <translation>Andere Ansichten</translation>
     </message>
     <message>
-        <source>The other tabs show neurons, attention maps, two metrics against each other, curves and the figures of papers. Ctrl+1 to Ctrl+8 switch between them; F1 lists all keys.</source>
-        <translation>Die anderen Reiter zeigen Neuronen, Attention-Karten, zwei Metriken gegeneinander, Kurven und die Abbildungen von Papers. Strg+1 bis Strg+8 wechseln zwischen ihnen; F1 nennt alle Tasten.</translation>
+        <source>The other tabs show neurons, attention maps, two metrics against each other, curves and the figures of papers. Ctrl+1 to Ctrl+9 switch between them; F1 lists all keys.</source>
+        <translation>Die anderen Reiter zeigen Neuronen, Attention-Karten, zwei Metriken gegeneinander, Kurven und die Abbildungen von Papers. Strg+1 bis Strg+9 wechseln zwischen ihnen; F1 nennt alle Tasten.</translation>
     </message>
     <message>
         <source>Cutting a head</source>
@@ -1447,6 +1447,202 @@
     <message>
         <source>the built-in text</source>
         <translation>dem eingebauten Text</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::CircuitBox</name>
+    <message>
+        <source>Query-key</source>
+        <translation>Query-Key</translation>
+    </message>
+    <message>
+        <source>Output-value</source>
+        <translation>Output-Value</translation>
+    </message>
+    <message>
+        <source>Numbers of the query-key circuit</source>
+        <translation>Zahlen des Query-Key-Schaltkreises</translation>
+    </message>
+    <message>
+        <source>Numbers of the output-value circuit</source>
+        <translation>Zahlen des Output-Value-Schaltkreises</translation>
+    </message>
+    <message>
+        <source>Query-key circuit of the head</source>
+        <translation>Query-Key-Schaltkreis des Heads</translation>
+    </message>
+    <message>
+        <source>Output-value circuit of the head</source>
+        <translation>Output-Value-Schaltkreis des Heads</translation>
+    </message>
+    <message>
+        <source>W_q transposed times W_k: how strongly each direction of the residual stream at the query, from top to bottom, attends to each direction at the key, from left to right.</source>
+        <translation>W_q transponiert mal W_k: wie stark jede Richtung des Residual-Streams an der Query, von oben nach unten, auf jede Richtung am Key achtet, von links nach rechts.</translation>
+    </message>
+    <message>
+        <source>W_o times W_v: what the head writes into each direction of the residual stream, from top to bottom, for each direction that it reads, from left to right.</source>
+        <translation>W_o mal W_v: was der Head in jede Richtung des Residual-Streams schreibt, von oben nach unten, für jede Richtung, die er liest, von links nach rechts.</translation>
+    </message>
+    <message>
+        <source>Zero is the middle of the colours. Ctrl+wheel, + and − zoom; the arrows move from number to number.</source>
+        <translation>Null ist die Mitte der Farben. Strg+Mausrad, + und − zoomen; die Pfeiltasten gehen von Zahl zu Zahl.</translation>
+    </message>
+    <message>
+        <source>norm %1</source>
+        <translation>Norm %1</translation>
+    </message>
+    <message>
+        <source>stable rank %1 of %2</source>
+        <translation>stabiler Rang %1 von %2</translation>
+    </message>
+    <message>
+        <source>over rotary phases %1</source>
+        <translation>über rotierende Phasen %1</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <translation type="unfinished">%1: %2</translation>
+    </message>
+    <message>
+        <source>← query</source>
+        <translation type="unfinished">← Query</translation>
+    </message>
+    <message>
+        <source>← output</source>
+        <translation>← Ausgang</translation>
+    </message>
+    <message>
+        <source>key →</source>
+        <translation type="unfinished">Key →</translation>
+    </message>
+    <message>
+        <source>input →</source>
+        <translation>Eingang →</translation>
+    </message>
+    <message>
+        <source>Map of a circuit</source>
+        <translation>Bild eines Schaltkreises</translation>
+    </message>
+    <message>
+        <source>%1 of %2: query direction %3, key direction %4 = %5</source>
+        <translation>%1 von %2: Query-Richtung %3, Key-Richtung %4 = %5</translation>
+    </message>
+    <message>
+        <source>%1 of %2: output direction %3, input direction %4 = %5</source>
+        <translation>%1 von %2: Ausgangsrichtung %3, Eingangsrichtung %4 = %5</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::CircuitRun</name>
+    <message>
+        <source>Circuits of heads</source>
+        <translation>Schaltkreise von Heads</translation>
+    </message>
+    <message>
+        <source>Cancelled. Choose a head to go on.</source>
+        <translation type="unfinished">Abgebrochen. Einen Head wählen, um fortzufahren.</translation>
+    </message>
+    <message>
+        <source>Circuits of %1</source>
+        <translation>Schaltkreise von %1</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::CircuitSheet</name>
+    <message>
+        <source>Thumbnails of circuits</source>
+        <translation>Miniaturen der Schaltkreise</translation>
+    </message>
+    <message>
+        <source>The circuits of the layer&apos;s heads, and of other selected heads: query-key on the left, output-value on the right. Each has colours of its own. A click or the arrows select a head.</source>
+        <translation>Die Schaltkreise der Heads des Layers und anderer ausgewählter Heads: links Query-Key, rechts Output-Value. Jeder hat eigene Farben. Ein Klick oder die Pfeiltasten wählen einen Head aus.</translation>
+    </message>
+    <message>
+        <source>%1, cut</source>
+        <translation>%1, entfernt</translation>
+    </message>
+    <message>
+        <source>%1: norm of the query-key circuit %2</source>
+        <translation>%1: Norm des Query-Key-Schaltkreises %2</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::CircuitsPage</name>
+    <message>
+        <source>with the &amp;norm&apos;s weight</source>
+        <translation>mit &amp;Norm-Gewicht</translation>
+    </message>
+    <message>
+        <source>with &amp;biases</source>
+        <translation>mit &amp;Biases</translation>
+    </message>
+    <message>
+        <source>&amp;QK-norm</source>
+        <translation>&amp;QK-Norm</translation>
+    </message>
+    <message>
+        <source>Head shown</source>
+        <translation type="unfinished">Gezeigter Head</translation>
+    </message>
+    <message>
+        <source>Number of a block</source>
+        <translation>Zahl eines Blocks</translation>
+    </message>
+    <message>
+        <source>Where a pixel stands for a block of numbers: their mean, or the number of the largest magnitude</source>
+        <translation>Wo ein Pixel für einen Block von Zahlen steht: ihr Mittel oder die Zahl mit dem größten Betrag</translation>
+    </message>
+    <message>
+        <source>largest</source>
+        <translation>Größte</translation>
+    </message>
+    <message>
+        <source>means</source>
+        <translation>Mittel</translation>
+    </message>
+    <message>
+        <source>Multiply the columns of the weights by the weight of the norm before attention, as the metric gate-norm does with fold_norm</source>
+        <translation>Multipliziert die Spalten der Gewichte mit dem Gewicht der Norm vor der Attention, wie die Metrik Gate-Norm mit fold_norm</translation>
+    </message>
+    <message>
+        <source>Append the biases of queries and keys as one more column</source>
+        <translation>Hängt die Biases von Queries und Keys als weitere Spalte an</translation>
+    </message>
+    <message>
+        <source>Divide out the scale of queries and keys, and fold in the weights of their norms</source>
+        <translation>Teilt durch die Größe von Queries und Keys und multipliziert mit den Gewichten ihrer Normen</translation>
+    </message>
+    <message>
+        <source>Singular values of both circuits</source>
+        <translation>Singulärwerte beider Schaltkreise</translation>
+    </message>
+    <message>
+        <source>Share of each rotary pair</source>
+        <translation>Anteil jedes Rotary-Paars</translation>
+    </message>
+    <message>
+        <source>%1, KV group %2</source>
+        <translation>%1, KV-Gruppe %2</translation>
+    </message>
+    <message>
+        <source>%1, cut</source>
+        <translation>%1, entfernt</translation>
+    </message>
+    <message>
+        <source>Drop a model folder or file here</source>
+        <translation type="unfinished">Einen Modellordner oder eine Modelldatei hier ablegen</translation>
+    </message>
+    <message>
+        <source>Circuits need the model&apos;s weights: File ▸ Locate model…</source>
+        <translation>Schaltkreise brauchen die Gewichte des Modells: Datei ▸ Modell suchen …</translation>
+    </message>
+    <message>
+        <source>This layer has no such circuit</source>
+        <translation>Dieser Layer hat keinen solchen Schaltkreis</translation>
+    </message>
+    <message>
+        <source>Computing the circuits…</source>
+        <translation>Die Schaltkreise werden berechnet …</translation>
     </message>
 </context>
 <context>
@@ -5382,6 +5578,100 @@ Genaue Werte ersetzen sie.</translation>
     </message>
 </context>
 <context>
+    <name>secateur::NeuronNormsPage</name>
+    <message>
+        <source>Layer shown</source>
+        <translation type="unfinished">Gezeigter Layer</translation>
+    </message>
+    <message>
+        <source>Read direction</source>
+        <translation>Leserichtung</translation>
+    </message>
+    <message>
+        <source>Whether the horizontal axis is the norm of the neuron&apos;s row of W_up or of W_gate</source>
+        <translation>Ob die waagerechte Achse die Norm der Zeile des Neurons in W_up oder in W_gate ist</translation>
+    </message>
+    <message>
+        <source>rows of up</source>
+        <translation>Zeilen von up</translation>
+    </message>
+    <message>
+        <source>rows of gate</source>
+        <translation>Zeilen von gate</translation>
+    </message>
+    <message>
+        <source>Reason for the missing picture</source>
+        <translation type="unfinished">Grund für das fehlende Bild</translation>
+    </message>
+    <message>
+        <source>Cancelled. Choose a layer to go on.</source>
+        <translation>Abgebrochen. Wählen Sie einen Layer, um fortzufahren.</translation>
+    </message>
+    <message>
+        <source>Drop a model folder or file here</source>
+        <translation type="unfinished">Einen Modellordner oder eine Modelldatei hier ablegen</translation>
+    </message>
+    <message>
+        <source>Norms need the model&apos;s weights: File ▸ Locate model…</source>
+        <translation>Normen brauchen die Gewichte des Modells: Datei ▸ Modell suchen …</translation>
+    </message>
+    <message>
+        <source>&lt;b&gt;Layer %1&lt;/b&gt;</source>
+        <translation>&lt;b&gt;Layer %1&lt;/b&gt;</translation>
+    </message>
+    <message>
+        <source>Layer %1 has no MLP</source>
+        <translation type="unfinished">Layer %1 hat kein MLP</translation>
+    </message>
+    <message>
+        <source>Computing the norms…</source>
+        <translation>Die Normen werden berechnet …</translation>
+    </message>
+    <message>
+        <source>Norms of neurons in layer %1</source>
+        <translation>Normen der Neuronen in Layer %1</translation>
+    </message>
+    <message>
+        <source>%1, cut</source>
+        <translation>%1, entfernt</translation>
+    </message>
+    <message>
+        <source>reads %1</source>
+        <translation>liest %1</translation>
+    </message>
+    <message>
+        <source>reads %1, gate %2</source>
+        <translation>liest %1, Gate %2</translation>
+    </message>
+    <message>
+        <source>%1: %2, writes %3</source>
+        <translation>%1: %2, schreibt %3</translation>
+    </message>
+    <message>
+        <source>&amp;Restore %1</source>
+        <translation type="unfinished">Alles in %1 &amp;wiederherstellen</translation>
+    </message>
+    <message>
+        <source>&amp;Cut %1</source>
+        <translation>%1 entf&amp;ernen</translation>
+    </message>
+    <message>
+        <source>&amp;Show %1 in its view</source>
+        <translation>%1 in &amp;seiner Ansicht zeigen</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::NeuronNormsPlot</name>
+    <message>
+        <source>Norms of the layer&apos;s neurons</source>
+        <translation>Normen der Neuronen des Layers</translation>
+    </message>
+    <message>
+        <source>A point for each neuron of the layer: the norm of the direction that it reads, and of the direction that it writes. Cut neurons are crosses. A click or the arrows choose a neuron.</source>
+        <translation>Ein Punkt für jedes Neuron des Layers: die Norm der Richtung, die es liest, und der Richtung, die es schreibt. Entfernte Neuronen sind Kreuze. Ein Klick oder die Pfeiltasten wählen ein Neuron.</translation>
+    </message>
+</context>
+<context>
     <name>secateur::NeuronTable</name>
     <message>
         <source>cut</source>
@@ -5527,6 +5817,10 @@ Genaue Werte ersetzen sie.</translation>
     <message>
         <source>Export</source>
         <translation>Export</translation>
+    </message>
+    <message>
+        <source>Tensors</source>
+        <translation>Tensoren</translation>
     </message>
 </context>
 <context>
@@ -6959,6 +7253,42 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
         <source>Make the mask of the chosen point the current one</source>
         <translation>Die Maske des gewählten Punktes zur aktuellen machen</translation>
     </message>
+    <message>
+        <source>In pictures of weights</source>
+        <translation>In Bildern von Gewichten</translation>
+    </message>
+    <message>
+        <source>Move from number to number; with Shift, by ten</source>
+        <translation>Von Zahl zu Zahl; mit Umschalt um zehn</translation>
+    </message>
+    <message>
+        <source>Page Up, Page Down, Home, End</source>
+        <translation>Bild auf, Bild ab, Pos1, Ende</translation>
+    </message>
+    <message>
+        <source>Move by half a screen; to the first and last column, with Ctrl to the corners</source>
+        <translation>Um einen halben Bildschirm; zur ersten und letzten Spalte, mit Strg in die Ecken</translation>
+    </message>
+    <message>
+        <source>Ctrl+Wheel, + and -, 0</source>
+        <translation>Strg+Mausrad, + und -, 0</translation>
+    </message>
+    <message>
+        <source>Zoom, down to single numbers; show everything</source>
+        <translation>Zoomen, bis zu einzelnen Zahlen; alles zeigen</translation>
+    </message>
+    <message>
+        <source>Wheel, drag</source>
+        <translation>Mausrad, Ziehen</translation>
+    </message>
+    <message>
+        <source>Select the head, KV group or neuron of a row or column</source>
+        <translation>Head, KV-Gruppe oder Neuron einer Zeile oder Spalte auswählen</translation>
+    </message>
+    <message>
+        <source>Cut or restore this unit, save or copy the picture</source>
+        <translation>Diese Einheit entfernen oder wiederherstellen, das Bild speichern oder kopieren</translation>
+    </message>
 </context>
 <context>
     <name>secateur::SweepPanel</name>
@@ -7231,6 +7561,465 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     </message>
 </context>
 <context>
+    <name>secateur::TensorDetails</name>
+    <message>
+        <source>equal</source>
+        <translation>gleich</translation>
+    </message>
+    <message>
+        <source>%1 dB</source>
+        <translation>%1 dB</translation>
+    </message>
+    <message>
+        <source>Numbers described</source>
+        <translation>Beschriebene Zahlen</translation>
+    </message>
+    <message>
+        <source>Statistics of the tensor</source>
+        <translation>Statistik des Tensors</translation>
+    </message>
+    <message>
+        <source>Statistics of the decoded numbers. Outliers are more than 6 standard deviations from the mean. Effective bits are the entropy of the stored numbers.</source>
+        <translation>Statistik der dekodierten Zahlen. Ausreißer sind mehr als 6 Standardabweichungen vom Mittel entfernt. Effektive Bits sind die Entropie der gespeicherten Zahlen.</translation>
+    </message>
+    <message>
+        <source>Histogram of the tensor&apos;s numbers</source>
+        <translation>Histogramm der Zahlen des Tensors</translation>
+    </message>
+    <message>
+        <source>%1: %2 numbers</source>
+        <translation>%1: %2 Zahlen</translation>
+    </message>
+    <message>
+        <source>mean</source>
+        <translation>Mittel</translation>
+    </message>
+    <message>
+        <source>standard deviation</source>
+        <translation>Standardabweichung</translation>
+    </message>
+    <message>
+        <source>least</source>
+        <translation>Kleinste</translation>
+    </message>
+    <message>
+        <source>largest</source>
+        <translation>Größte</translation>
+    </message>
+    <message>
+        <source>Frobenius norm</source>
+        <translation>Frobenius-Norm</translation>
+    </message>
+    <message>
+        <source>zeros</source>
+        <translation>Nullen</translation>
+    </message>
+    <message>
+        <source>beyond 6 sd</source>
+        <translation>jenseits 6 SD</translation>
+    </message>
+    <message>
+        <source>effective bits</source>
+        <translation>effektive Bits</translation>
+    </message>
+    <message>
+        <source>NaN</source>
+        <translation>NaN</translation>
+    </message>
+    <message>
+        <source>infinite</source>
+        <translation>unendlich</translation>
+    </message>
+    <message>
+        <source>relative error</source>
+        <translation>relativer Fehler</translation>
+    </message>
+    <message>
+        <source>signal to noise</source>
+        <translation>Signal zu Rauschen</translation>
+    </message>
+    <message>
+        <source>largest difference</source>
+        <translation>größte Differenz</translation>
+    </message>
+    <message>
+        <source>different numbers</source>
+        <translation>verschiedene Zahlen</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::TensorFilter</name>
+    <message>
+        <source>“%1” needs a number, as in “size &gt; 1M”</source>
+        <translation>„%1“ braucht eine Zahl wie in „size &gt; 1M“</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::TensorPicture</name>
+    <message>
+        <source>values</source>
+        <translation>Werte</translation>
+    </message>
+    <message>
+        <source>scales of blocks</source>
+        <translation>Skalen der Blöcke</translation>
+    </message>
+    <message>
+        <source>minima of blocks</source>
+        <translation>Minima der Blöcke</translation>
+    </message>
+    <message>
+        <source>compared tensor</source>
+        <translation>verglichener Tensor</translation>
+    </message>
+    <message>
+        <source>difference</source>
+        <translation>Differenz</translation>
+    </message>
+    <message>
+        <source>Tensor shown</source>
+        <translation>Gezeigter Tensor</translation>
+    </message>
+    <message>
+        <source>Numbers shown</source>
+        <translation>Gezeigte Zahlen</translation>
+    </message>
+    <message>
+        <source>The decoded numbers, the scales and minima of a quantised type, or the comparison with another checkpoint</source>
+        <translation>Die dekodierten Zahlen, die Skalen und Minima eines quantisierten Typs oder der Vergleich mit einem anderen Checkpoint</translation>
+    </message>
+    <message>
+        <source>Number of a block</source>
+        <translation>Zahl eines Blocks</translation>
+    </message>
+    <message>
+        <source>Where a pixel stands for a block of numbers: their mean, or the number of the largest magnitude</source>
+        <translation>Wo ein Pixel für einen Block von Zahlen steht: ihr Mittel oder die Zahl mit dem größten Betrag</translation>
+    </message>
+    <message>
+        <source>means</source>
+        <translation>Mittel</translation>
+    </message>
+    <message>
+        <source>largest</source>
+        <translation>Größte</translation>
+    </message>
+    <message>
+        <source>Picture of the tensor</source>
+        <translation>Bild des Tensors</translation>
+    </message>
+    <message>
+        <source>The numbers of the tensor. Ctrl+wheel, + and − zoom, down to single numbers; the wheel and dragging move the picture. The arrows move from number to number. The bands beside it name heads, KV groups and neurons; a click or Enter selects one. Units that the mask cuts are hatched.</source>
+        <translation>Die Zahlen des Tensors. Strg+Mausrad, + und − zoomen bis zu einzelnen Zahlen; Mausrad und Ziehen bewegen das Bild. Die Pfeiltasten gehen von Zahl zu Zahl. Die Streifen daneben benennen Heads, KV-Gruppen und Neuronen; ein Klick oder die Eingabetaste wählt eine Einheit aus. Einheiten, die die Maske entfernt, sind schraffiert.</translation>
+    </message>
+    <message>
+        <source>Number under the pointer</source>
+        <translation>Zahl unter dem Mauszeiger</translation>
+    </message>
+    <message>
+        <source>%1 · %2 · %3</source>
+        <translation type="unfinished">%1 · %2 · %3</translation>
+    </message>
+    <message>
+        <source>← row</source>
+        <translation>← Zeile</translation>
+    </message>
+    <message>
+        <source>column →</source>
+        <translation>Spalte →</translation>
+    </message>
+    <message>
+        <source>This tensor is empty: a side of its shape is 0</source>
+        <translation>Dieser Tensor ist leer: eine Seite seiner Form ist 0</translation>
+    </message>
+    <message>
+        <source>Picture of %1</source>
+        <translation>Bild von %1</translation>
+    </message>
+    <message>
+        <source>%1 (stored: %2)</source>
+        <translation>%1 (gespeichert: %2)</translation>
+    </message>
+    <message>
+        <source>%1: from %2 to %3</source>
+        <translation>%1: von %2 nach %3</translation>
+    </message>
+    <message>
+        <source>[%1, %2] = %3</source>
+        <translation>[%1, %2] = %3</translation>
+    </message>
+    <message>
+        <source>%1, cut</source>
+        <translation>%1, entfernt</translation>
+    </message>
+    <message>
+        <source>a pixel is the mean of %1 × %2 numbers</source>
+        <translation>ein Pixel ist das Mittel von %1 × %2 Zahlen</translation>
+    </message>
+    <message>
+        <source>a pixel is the largest of %1 × %2 numbers</source>
+        <translation>ein Pixel ist die größte von %1 × %2 Zahlen</translation>
+    </message>
+    <message>
+        <source>sampled; the rest is being read…</source>
+        <translation>Stichprobe; der Rest wird gelesen …</translation>
+    </message>
+    <message>
+        <source>pink: NaN or infinite</source>
+        <translation>rosa: NaN oder unendlich</translation>
+    </message>
+    <message>
+        <source>&amp;Restore %1</source>
+        <translation type="unfinished">Alles in %1 &amp;wiederherstellen</translation>
+    </message>
+    <message>
+        <source>&amp;Cut %1</source>
+        <translation>%1 entf&amp;ernen</translation>
+    </message>
+    <message>
+        <source>&amp;Show %1 in its view</source>
+        <translation>%1 in &amp;seiner Ansicht zeigen</translation>
+    </message>
+    <message>
+        <source>Reset &amp;zoom</source>
+        <translation>&amp;Zoom zurücksetzen</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::TensorTree</name>
+    <message>
+        <source>Tensors of the checkpoint</source>
+        <translation>Tensoren des Checkpoints</translation>
+    </message>
+    <message>
+        <source>All tensors of the checkpoint, in a folder for each layer. A click on a title sorts the rows. The norm and the other statistics are computed while the panel is shown.</source>
+        <translation>Alle Tensoren des Checkpoints, in einem Ordner je Layer. Ein Klick auf einen Spaltentitel sortiert die Zeilen. Die Norm und die übrige Statistik werden berechnet, während der Bereich zu sehen ist.</translation>
+    </message>
+    <message>
+        <source>name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>type</source>
+        <translation>Typ</translation>
+    </message>
+    <message>
+        <source>shape</source>
+        <translation>Form</translation>
+    </message>
+    <message>
+        <source>size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>norm</source>
+        <translation>Norm</translation>
+    </message>
+    <message>
+        <source>sd</source>
+        <translation>SD</translation>
+    </message>
+    <message>
+        <source>zeros</source>
+        <translation>Nullen</translation>
+    </message>
+    <message>
+        <source>bits</source>
+        <translation>Bits</translation>
+    </message>
+    <message>
+        <source>rel. error</source>
+        <translation>rel. Fehler</translation>
+    </message>
+    <message>
+        <source>SNR (dB)</source>
+        <translation>SNR (dB)</translation>
+    </message>
+    <message>
+        <source>Frobenius norm of the decoded numbers</source>
+        <translation>Frobenius-Norm der dekodierten Zahlen</translation>
+    </message>
+    <message>
+        <source>Standard deviation of the decoded numbers</source>
+        <translation>Standardabweichung der dekodierten Zahlen</translation>
+    </message>
+    <message>
+        <source>Share of numbers that are exactly 0</source>
+        <translation>Anteil der Zahlen, die genau 0 sind</translation>
+    </message>
+    <message>
+        <source>Effective bits per number: the entropy of the stored numbers</source>
+        <translation>Effektive Bits je Zahl: die Entropie der gespeicherten Zahlen</translation>
+    </message>
+    <message>
+        <source>Norm of the difference to the compared checkpoint, relative to the norm</source>
+        <translation>Norm der Differenz zum verglichenen Checkpoint, relativ zur Norm</translation>
+    </message>
+    <message>
+        <source>Signal to noise ratio: the norm relative to that of the difference, in dB</source>
+        <translation>Signal-Rausch-Verhältnis: die Norm relativ zu der der Differenz, in dB</translation>
+    </message>
+    <message>
+        <source>equal</source>
+        <translation>gleich</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::TensorsPanel</name>
+    <message>
+        <source>Compute &amp;statistics</source>
+        <translation>&amp;Statistik berechnen</translation>
+    </message>
+    <message>
+        <source>Statistics of tensors</source>
+        <translation>Statistik der Tensoren</translation>
+    </message>
+    <message>
+        <source>Comparison of tensors</source>
+        <translation>Vergleich der Tensoren</translation>
+    </message>
+    <message>
+        <source>Filter: q_proj Q4_1 size &gt; 1M</source>
+        <translation>Filter: q_proj Q4_1 size &gt; 1M</translation>
+    </message>
+    <message>
+        <source>Filter of the tensors</source>
+        <translation>Filter der Tensoren</translation>
+    </message>
+    <message>
+        <source>Words of the name, a type, a part of the shape, and conditions such as size &gt; 1M, norm &lt; 3, sd, mean, zeros &gt; 10%, bits; in a comparison also error and snr</source>
+        <translation>Wörter des Namens, ein Typ, ein Teil der Form und Bedingungen wie size &gt; 1M, norm &lt; 3, sd, mean, zeros &gt; 10%, bits; in einem Vergleich auch error und snr</translation>
+    </message>
+    <message>
+        <source>&amp;Folders</source>
+        <translation>&amp;Ordner</translation>
+    </message>
+    <message>
+        <source>A folder for each layer, or one list of all tensors</source>
+        <translation>Ein Ordner je Layer oder eine Liste aller Tensoren</translation>
+    </message>
+    <message>
+        <source>&amp;Compare</source>
+        <translation type="unfinished">Ver&amp;gleichen</translation>
+    </message>
+    <message>
+        <source>Compare the tensors with those of another checkpoint: its pruned, fine-tuned or quantised form</source>
+        <translation>Vergleicht die Tensoren mit denen eines anderen Checkpoints: der beschnittenen, feinabgestimmten oder quantisierten Form</translation>
+    </message>
+    <message>
+        <source>Read all tensors and compute their statistics, which takes a while for a large checkpoint</source>
+        <translation>Liest alle Tensoren und berechnet ihre Statistik, was bei einem großen Checkpoint eine Weile dauert</translation>
+    </message>
+    <message>
+        <source>State of the list</source>
+        <translation>Stand der Liste</translation>
+    </message>
+    <message>
+        <source>Reading the tensors was cancelled.</source>
+        <translation>Das Lesen der Tensoren wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>Drop a model folder or file here</source>
+        <translation type="unfinished">Einen Modellordner oder eine Modelldatei hier ablegen</translation>
+    </message>
+    <message>
+        <source>Tensors need the model&apos;s weights: File ▸ Locate model…</source>
+        <translation>Tensoren brauchen die Gewichte des Modells: Datei ▸ Modell suchen …</translation>
+    </message>
+    <message>
+        <source>Reading the list of tensors…</source>
+        <translation>Die Liste der Tensoren wird gelesen …</translation>
+    </message>
+    <message>
+        <source>List of tensors</source>
+        <translation>Liste der Tensoren</translation>
+    </message>
+    <message>
+        <source>This checkpoint has no tensors</source>
+        <translation>Dieser Checkpoint hat keine Tensoren</translation>
+    </message>
+    <message>
+        <source>Choose a tensor in the list</source>
+        <translation>Wählen Sie einen Tensor in der Liste</translation>
+    </message>
+    <message>
+        <source>values</source>
+        <translation>Werte</translation>
+    </message>
+    <message>
+        <source>Computing the statistics…</source>
+        <translation>Die Statistik wird berechnet …</translation>
+    </message>
+    <message>
+        <source>scales</source>
+        <translation>Skalen</translation>
+    </message>
+    <message>
+        <source>minima</source>
+        <translation>Minima</translation>
+    </message>
+    <message>
+        <source>compared tensor</source>
+        <translation>verglichener Tensor</translation>
+    </message>
+    <message>
+        <source>difference</source>
+        <translation>Differenz</translation>
+    </message>
+    <message>
+        <source>%1 tensors</source>
+        <translation>%1 Tensoren</translation>
+    </message>
+    <message>
+        <source>%1 of %2 tensors</source>
+        <translation>%1 von %2 Tensoren</translation>
+    </message>
+    <message>
+        <source>opening the compared checkpoint…</source>
+        <translation>der verglichene Checkpoint wird geöffnet …</translation>
+    </message>
+    <message>
+        <source>compared with %1</source>
+        <translation>verglichen mit %1</translation>
+    </message>
+    <message>
+        <source>%1 only here</source>
+        <translation>%1 nur hier</translation>
+    </message>
+    <message>
+        <source>%1 only there</source>
+        <translation>%1 nur dort</translation>
+    </message>
+    <message>
+        <source>not in the compared checkpoint</source>
+        <translation>nicht im verglichenen Checkpoint</translation>
+    </message>
+    <message>
+        <source>With a &amp;file…</source>
+        <translation>Mit einer &amp;Datei …</translation>
+    </message>
+    <message>
+        <source>With a f&amp;older…</source>
+        <translation>Mit einem &amp;Ordner …</translation>
+    </message>
+    <message>
+        <source>&amp;End the comparison</source>
+        <translation>Vergleich b&amp;eenden</translation>
+    </message>
+    <message>
+        <source>Compare with a checkpoint</source>
+        <translation>Mit einem Checkpoint vergleichen</translation>
+    </message>
+    <message>
+        <source>Models (*.gguf *.safetensors *.bin *.json);;All files (*)</source>
+        <translation>Modelle (*.gguf *.safetensors *.bin *.json);;Alle Dateien (*)</translation>
+    </message>
+    <message>
+        <source>Opening %1</source>
+        <translation type="unfinished">%1 öffnen</translation>
+    </message>
+</context>
+<context>
     <name>secateur::TextCombo</name>
     <message>
         <source>built-in text</source>
@@ -7247,6 +8036,13 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     <message>
         <source>The text that the model runs on: the built-in text, or a file of yours.</source>
         <translation>Der Text, auf dem das Modell läuft: der eingebaute Text oder eine eigene Datei.</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::TileRun</name>
+    <message>
+        <source>Cancelled. Zoom or scroll to go on.</source>
+        <translation>Abgebrochen. Zoomen oder scrollen Sie, um fortzufahren.</translation>
     </message>
 </context>
 <context>
@@ -7523,6 +8319,29 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     <message>
         <source>Pictures</source>
         <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>Gewichte</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::WeightsView</name>
+    <message>
+        <source>C&amp;ircuits of the head</source>
+        <translation>&amp;Schaltkreise des Heads</translation>
+    </message>
+    <message>
+        <source>The query-key and the output-value circuit of the active head</source>
+        <translation>Der Query-Key- und der Output-Value-Schaltkreis des aktiven Heads</translation>
+    </message>
+    <message>
+        <source>&amp;Neurons of the layer</source>
+        <translation>&amp;Neuronen des Layers</translation>
+    </message>
+    <message>
+        <source>The norms of the directions that the neurons of the active layer read and write</source>
+        <translation>Die Normen der Richtungen, die die Neuronen des aktiven Layers lesen und schreiben</translation>
     </message>
 </context>
 <context>
@@ -8266,6 +9085,14 @@ Freie Software unter der GNU General Public License, Version 3 oder später.</tr
     <message>
         <source>Uses dark colours.</source>
         <translation>Verwendet dunkle Farben.</translation>
+    </message>
+    <message>
+        <source>Shows the query-key and the output-value circuit of the active head, and the norms of the neurons of its layer.</source>
+        <translation>Zeigt den Query-Key- und den Output-Value-Schaltkreis des aktiven Heads und die Normen der Neuronen seines Layers.</translation>
+    </message>
+    <message>
+        <source>Lists the tensors of the checkpoint and shows their numbers, and compares them with another checkpoint.</source>
+        <translation>Listet die Tensoren des Checkpoints auf, zeigt ihre Zahlen und vergleicht sie mit einem anderen Checkpoint.</translation>
     </message>
 </context>
 <context>

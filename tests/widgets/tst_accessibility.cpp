@@ -186,7 +186,8 @@ void TestAccessibility::keyboardReachesAllOfTheWelcomePage() {
 void TestAccessibility::keyboardReachesAllOfAView_data() {
     QTest::addColumn<QString>("tab");
     for (const char* tab :
-         {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients", "curves", "gallery"})
+         {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients", "curves", "gallery", "weights",
+          "norms"})
         QTest::newRow(tab) << tab;
 }
 
@@ -202,7 +203,7 @@ void TestAccessibility::keyboardReachesAllOfAView() {
 
 void TestAccessibility::keyboardReachesAllOfAPanel_data() {
     QTest::addColumn<QString>("panel");
-    for (const char* panel : {"search", "recover", "sweep", "export", "continuation", "jobs", "log"})
+    for (const char* panel : {"search", "recover", "sweep", "export", "continuation", "jobs", "log", "tensors"})
         QTest::newRow(panel) << panel;
 }
 

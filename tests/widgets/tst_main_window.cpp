@@ -807,7 +807,8 @@ void TestMainWindow::windowFitsSmallScreens() {
     program.openModel(30);
     program.document.masks()->setHeadsCut({{0, 1}}, true);
     for (const char* tab :
-         {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients", "curves", "gallery"}) {
+         {"heads", "layers", "neurons", "attention", "sheet", "scatter", "gradients", "curves", "gallery", "weights",
+          "norms"}) {
         program.window->showTab(tab);
         program.settle();
         const QSize size = program.window->size();

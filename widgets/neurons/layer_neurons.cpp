@@ -205,6 +205,7 @@ void LayerNeurons::showLayer(const ModelCard& model, const MetricResult& result,
         m_rows->scrollToTop();
     followMask();
     followThreshold();
+    selectWanted();
     followSelection();
 }
 
@@ -222,6 +223,22 @@ void LayerNeurons::copyValues() const {
 
 void LayerNeurons::selectAll() {
     m_rows->selectAll();
+}
+
+void LayerNeurons::selectNeuron(int layer, int neuron) {
+    m_wanted = {layer, neuron};
+    selectWanted();
+}
+
+void LayerNeurons::selectWanted() {
+    if (!m_wanted || m_wanted->first != m_layer)
+        return;
+    const int neuron = std::exchange(m_wanted, std::nullopt)->second;
+    for (int row = 0; row < m_table->rowCount(); ++row)
+        if (m_table->neuron(row) == neuron) {
+            m_rows->selectRow(row);
+            m_rows->scrollTo(m_table->index(row, 0), QAbstractItemView::PositionAtCenter);
+        }
 }
 
 bool LayerNeurons::hasRowsInFocus() const {

@@ -6,6 +6,9 @@
 
 #include <QWidget>
 
+#include <optional>
+#include <utility>
+
 class QLabel;
 class QTableView;
 
@@ -32,6 +35,8 @@ public:
     /// Copies the selected rows at full precision as CSV. For a single row, copies only the value.
     void copyValues() const;
     void selectAll();
+    /// Selects one neuron of a layer, now or when the layer is shown.
+    void selectNeuron(int layer, int neuron);
     /// Cuts the selected neurons; if all are cut, restores them.
     void cutOrRestore();
     bool hasRowsInFocus() const;
@@ -59,6 +64,7 @@ private:
     void followMask();
     void followThreshold();
     void followSelection();
+    void selectWanted();
     void updateTitle();
     std::vector<int> selectedRows() const;
     /// Indices of the selected neurons, in the order of the rows.
@@ -78,6 +84,7 @@ private:
     QString m_summary; ///< the first part of the title: a summary of the values
     std::string m_resultId;
     int m_layer = -1;
+    std::optional<std::pair<int, int>> m_wanted; ///< layer and neuron that will be selected
 };
 
 } // namespace secateur

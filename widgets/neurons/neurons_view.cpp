@@ -281,6 +281,11 @@ void NeuronsView::openLayer(int layer) {
     keep();
 }
 
+void NeuronsView::showNeuron(int layer, int neuron) {
+    openLayer(layer);
+    m_layer->selectNeuron(layer, neuron);
+}
+
 void NeuronsView::closeLayer() {
     m_openLayer.reset();
     showLayer();

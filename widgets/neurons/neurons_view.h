@@ -54,6 +54,8 @@ public slots:
     /// Shows the neurons of a layer below the picture.
     void openLayer(int layer);
     void closeLayer();
+    /// Opens a layer and selects a neuron in its list.
+    void showNeuron(int layer, int neuron);
     /// Copies the selected rows of the open layer's table.
     void copyValues();
 

@@ -79,7 +79,7 @@ constexpr TourStep lookSteps[]{
     {.target = "viewTabs",
      .heading = QT_TRANSLATE_NOOP("Tour", "Other views"),
      .text = QT_TRANSLATE_NOOP("Tour", "The other tabs show neurons, attention maps, two metrics against each other, "
-                                       "curves and the figures of papers. Ctrl+1 to Ctrl+8 switch between them; F1 "
+                                       "curves and the figures of papers. Ctrl+1 to Ctrl+9 switch between them; F1 "
                                        "lists all keys.")},
 };
 

@@ -25,6 +25,7 @@
 #include "widgets/masks/mask_panel.h"
 #include "widgets/results/filter_bar.h"
 #include "widgets/results/metric_list.h"
+#include "widgets/weights/tensors_panel.h"
 #include "widgets/window/central_pages.h"
 #include "widgets/window/crash_notice.h"
 #include "widgets/window/file_actions.h"
@@ -178,6 +179,8 @@ void MainWindow::connectPanels() {
         m_files->chooseExport(suggestion, isOneFile,
                               [this](const QString& path) { m_panels->exporting()->form()->setPath(path); });
     });
+    connect(m_panels->tensors(), &TensorsPanel::unitWanted, m_views, &ViewTabs::showUnit);
+    connect(m_panels->tensors(), &TensorsPanel::failed, this, &MainWindow::fail);
     connect(m_views->heads(), &HeadsView::resultShown, mask->cutBox(), &CutBox::showMetric);
     connect(m_views, &ViewTabs::shownChanged, this, &MainWindow::followPicture);
     connect(m_views, &ViewTabs::filterWanted, this, &MainWindow::filterHeads);
@@ -263,6 +266,14 @@ void MainWindow::startTour(const QString& id, int step) {
 
 void MainWindow::showResult(const QString& key) {
     m_views->showResult(key);
+}
+
+void MainWindow::showTensor(const QString& name, const QString& plane, const QString& other) {
+    const QStringList planes{"values", "scales", "minima", "other", "difference"};
+    m_panels->showTensors();
+    m_panels->tensors()->showTensor(name, static_cast<TensorShown>(std::max<qsizetype>(0, planes.indexOf(plane))));
+    if (!other.isEmpty())
+        m_panels->tensors()->compareWith(other);
 }
 
 void MainWindow::goTo(HeadId head) {

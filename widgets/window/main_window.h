@@ -49,6 +49,9 @@ public:
     void showResult(const QString& key);
     /// Selects a head and shows it.
     void goTo(HeadId head);
+    /// Shows the panel Tensors with a tensor. @param name of the tensor; empty = the first @param plane "values",
+    /// "scales", "minima", "other" or "difference"; empty = values @param other checkpoint to compare with; empty = none
+    void showTensor(const QString& name, const QString& plane, const QString& other);
     /// Opens the filter bar with these conditions.
     void filterHeads(const QString& conditions);
     /// Shows an error until it is dismissed, and logs it.

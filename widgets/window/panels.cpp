@@ -19,6 +19,8 @@
 #include "widgets/results/selection_inspector.h"
 #include "widgets/training/recover_panel.h"
 #include "widgets/training/recovery_forecast.h"
+#include "widgets/weights/tensors_panel.h"
+#include "widgets/window/recent_files.h"
 
 #include <QDockWidget>
 #include <QLabel>
@@ -201,7 +203,8 @@ Panels::Panels(QMainWindow* window, Document* document, JobRunner* jobs, Selecti
     , m_recover(new RecoverPanel(document, new Recovery(document, jobs, Autosave::stateFolder() + "/recover", this),
                                  new RecoveryForecast(document, jobs, this),
                                  new AdapterEvaluation(document, jobs, live, this)))
-    , m_export(new ExportPanel(document, jobs, selection)) {
+    , m_export(new ExportPanel(document, jobs, selection))
+    , m_tensors(new TensorsPanel(document, jobs, selection)) {
     QDockWidget* card = add(tr("Model"), "model", Qt::LeftDockWidgetArea, scrolling(m_card));
     m_metricsDock = add(tr("Metrics"), "metrics", Qt::LeftDockWidgetArea, scrolling(m_metrics));
     QDockWidget* inspector =
@@ -255,9 +258,14 @@ void Panels::tabifyBehind(QDockWidget* evaluations, Document* document, LiveEval
     m_window->tabifyDockWidget(m_jobsDock, log);
     m_exportDock = add(tr("Export"), "export", Qt::BottomDockWidgetArea, m_export);
     m_window->tabifyDockWidget(log, m_exportDock);
+    m_tensorsDock = add(tr("Tensors"), "tensors", Qt::BottomDockWidgetArea, m_tensors);
+    m_window->tabifyDockWidget(m_exportDock, m_tensorsDock);
+    m_tensors->offerFiles(recentFiles);
     // The height is known once the dock is laid out.
-    connect(m_exportDock, &QDockWidget::visibilityChanged, this, &Panels::makeRoomForExport, Qt::QueuedConnection);
-    for (QDockWidget* dock : {m_jobsDock, log, continuation, m_exportDock}) // the status bar shows running jobs
+    for (QDockWidget* dock : {m_exportDock, m_tensorsDock})
+        connect(dock, &QDockWidget::visibilityChanged, this, [this, dock] { makeRoom(dock); }, Qt::QueuedConnection);
+    for (QDockWidget* dock :
+         {m_jobsDock, log, continuation, m_exportDock, m_tensorsDock}) // the status bar shows running jobs
         dock->hide();
     connect(live->extra(), &ExtraEvaluation::changed, continuation,
             [this, continuation, document, live, isShown = false]() mutable {
@@ -297,18 +305,22 @@ void Panels::showSweep() {
     bringForward(m_sweepDock);
 }
 
+void Panels::showTensors() {
+    bringForward(m_tensorsDock);
+}
+
 void Panels::showExport() {
     bringForward(m_exportDock);
     m_export->begin();
 }
 
-/// Gives the export panel enough height for the rows of its table, if it lies at the bottom.
-void Panels::makeRoomForExport() {
-    const bool isAtBottom =
-        !m_exportDock->isFloating() && m_window->dockWidgetArea(m_exportDock) == Qt::BottomDockWidgetArea;
-    const int wanted = std::min(m_exportDock->sizeHint().height(), m_window->height() * 2 / 5);
-    if (m_exportDock->isVisible() && isAtBottom && m_exportDock->height() < wanted)
-        m_window->resizeDocks({m_exportDock}, {wanted}, Qt::Vertical);
+/// Gives a panel enough height for its contents, if it lies at the bottom.
+void Panels::makeRoom(QDockWidget* dock) {
+    const bool isAtBottom = !dock->isFloating() && m_window->dockWidgetArea(dock) == Qt::BottomDockWidgetArea;
+    const int share = dock == m_tensorsDock ? 45 : 40; // per cent
+    const int wanted = std::min(dock->sizeHint().height(), m_window->height() * share / 100);
+    if (dock->isVisible() && isAtBottom && dock->height() < wanted)
+        m_window->resizeDocks({dock}, {wanted}, Qt::Vertical);
 }
 
 void Panels::setShown(bool shown) {

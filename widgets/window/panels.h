@@ -28,6 +28,7 @@ class RecoverPanel;
 class SearchPanel;
 class Selection;
 class SweepPanel;
+class TensorsPanel;
 
 /// Shows facts about the open model: structure, sizes and warnings. It reads no weights.
 class ModelCardPanel : public QWidget {
@@ -71,6 +72,7 @@ public:
     JobsPanel* jobs() const { return m_jobs; }
     LogPanel* log() const { return m_log; }
     ExportPanel* exporting() const { return m_export; }
+    TensorsPanel* tensors() const { return m_tensors; }
 
     // Each function shows a dock and raises it.
     void showMetrics();
@@ -79,6 +81,7 @@ public:
     void showSearch();
     void showRecover();
     void showSweep();
+    void showTensors();
     /// Shows or hides all docks. They are hidden while the welcome page is shown.
     void setShown(bool shown);
 
@@ -97,7 +100,7 @@ public:
 private:
     QDockWidget* add(const QString& title, const QString& name, Qt::DockWidgetArea area, QWidget* content);
     void arrange(QDockWidget* card, QDockWidget* inspector, QDockWidget* mask, QDockWidget* evaluations);
-    void makeRoomForExport();
+    void makeRoom(QDockWidget* dock);
     void tabifyBehind(QDockWidget* evaluations, Document* document, LiveEvaluation* live);
 
     QMainWindow* m_window;
@@ -113,12 +116,14 @@ private:
     SearchPanel* m_search;
     RecoverPanel* m_recover;
     ExportPanel* m_export;
+    TensorsPanel* m_tensors;
     QDockWidget* m_metricsDock = nullptr;
     QDockWidget* m_jobsDock = nullptr;
     QDockWidget* m_exportDock = nullptr;
     QDockWidget* m_searchDock = nullptr;
     QDockWidget* m_recoverDock = nullptr;
     QDockWidget* m_sweepDock = nullptr;
+    QDockWidget* m_tensorsDock = nullptr;
     QByteArray m_defaultLayout;
     QByteArray m_hiddenLayout; ///< the layout before the docks were hidden; empty while they are shown
 };

@@ -84,6 +84,15 @@ constexpr ViewKey attentionKeys[]{
     {"Arrows, Enter in the thumbnails", "Select the next head; show its map"},
 };
 
+constexpr ViewKey weightsKeys[]{
+    {"Arrows", "Move from number to number; with Shift, by ten"},
+    {"Page Up, Page Down, Home, End", "Move by half a screen; to the first and last column, with Ctrl to the corners"},
+    {"Ctrl+Wheel, + and -, 0", "Zoom, down to single numbers; show everything"},
+    {"Wheel, drag", "Move the zoomed picture"},
+    {"Click, Enter", "Select the head, KV group or neuron of a row or column"},
+    {"Right click, Menu key", "Cut or restore this unit, save or copy the picture"},
+};
+
 constexpr ViewKey pointKeys[]{
     {"Click, Arrows", "Choose a point; the next point in that direction"},
     {"Double click, Enter", "Make the mask of the chosen point the current one"},
@@ -164,6 +173,7 @@ ShortcutSheet::ShortcutSheet(const QList<QAction*>& actions, QWidget* parent)
     addGroup(tr("In the attention maps"), attentionKeys);
     addGroup(tr("In the curves and the points of evaluations"), pointKeys);
     addGroup(tr("In the gallery"), galleryKeys);
+    addGroup(tr("In pictures of weights"), weightsKeys);
     addGroup(tr("In the filter of heads"), filterKeys);
     int rows = 1;
     for (int i = 0; i < sheet->topLevelItemCount(); ++i) {

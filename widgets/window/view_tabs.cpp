@@ -13,6 +13,8 @@
 #include "widgets/neurons/layer_neurons.h"
 #include "widgets/neurons/neurons_view.h"
 #include "widgets/scatter/scatter_view.h"
+#include "widgets/weights/unit_edges.h"
+#include "widgets/weights/weights_view.h"
 
 #include <optional>
 #include <set>
@@ -41,7 +43,8 @@ ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, He
     , m_scatter(add(new ScatterView(document, jobs, selection, m_heads->maskActions()), tr("Scatter")))
     , m_gradients(add(new GradientView(document, jobs, selection), tr("Gradients")))
     , m_curves(add(new CurvesView(document), tr("Curves")))
-    , m_gallery(add(new GalleryView(document, jobs, gallerySetup(*m_attention)), tr("Gallery"))) {
+    , m_gallery(add(new GalleryView(document, jobs, gallerySetup(*m_attention)), tr("Gallery")))
+    , m_weights(add(new WeightsView(document, jobs, selection), tr("Weights"))) {
     setObjectName("viewTabs");
     setDocumentMode(true);
     setAccessibleName(tr("Pictures"));
@@ -59,6 +62,7 @@ ViewTabs::ViewTabs(Document* document, JobRunner* jobs, Selection* selection, He
     connect(m_heads, &HeadsView::resultShown, this, &ViewTabs::shownChanged);
     connect(m_heads, &HeadsView::filterWanted, this, &ViewTabs::filterWanted);
     connect(m_neurons, &NeuronsView::resultShown, this, &ViewTabs::shownChanged);
+    connect(m_weights, &WeightsView::unitWanted, this, &ViewTabs::showUnit);
     connect(m_curves, &CurvesView::sweepWanted, this, &ViewTabs::sweepWanted);
     connect(this, &QTabWidget::currentChanged, this, &ViewTabs::shownChanged);
 }
@@ -87,9 +91,12 @@ void ViewTabs::showTab(const QString& id) {
                      : id == "gradients" ? static_cast<QWidget*>(m_gradients)
                      : id == "curves"    ? static_cast<QWidget*>(m_curves)
                      : id == "gallery"   ? static_cast<QWidget*>(m_gallery)
+                     : id == "weights"   ? static_cast<QWidget*>(m_weights)
+                     : id == "norms"     ? static_cast<QWidget*>(m_weights)
                      : id == "sheet"     ? static_cast<QWidget*>(m_attention)
                                          : m_heads);
     m_attention->showAllHeads(id == "sheet");
+    m_weights->showNeurons(id == "norms");
     if (id == "neurons" && m_selection->active())
         m_neurons->openLayer(m_selection->active()->layer);
 }
@@ -103,6 +110,7 @@ QString ViewTabs::currentTab() const {
            : shown == m_gradients ? "gradients"
            : shown == m_curves    ? "curves"
            : shown == m_gallery   ? "gallery"
+           : shown == m_weights   ? (m_weights->showsNeurons() ? "norms" : "weights")
                                   : "heads";
 }
 
@@ -150,11 +158,23 @@ void ViewTabs::goTo(HeadId head) {
 }
 
 void ViewTabs::showHead(HeadId head) {
-    if (currentWidget() != m_attention && currentWidget() != m_scatter)
+    if (currentWidget() != m_attention && currentWidget() != m_scatter && currentWidget() != m_weights)
         setCurrentWidget(m_heads);
     m_selection->select({head}, Selection::Mode::replace, head);
     m_heads->grid()->reveal(head);
     currentWidget()->setFocus();
+}
+
+void ViewTabs::showUnit(const MarkedUnit& unit) {
+    const std::vector<HeadId> heads = headsOf(m_document->spec(), unit);
+    if (heads.empty()) {
+        m_neurons->showNeuron(unit.layer, unit.index);
+        setCurrentWidget(m_neurons);
+        return;
+    }
+    setCurrentWidget(m_heads);
+    m_selection->select(std::set<HeadId>(heads.begin(), heads.end()), Selection::Mode::replace, heads.front());
+    m_heads->grid()->reveal(heads.front());
 }
 
 void ViewTabs::showLayer(int layer) {
@@ -194,6 +214,7 @@ FigureActions* ViewTabs::figureActions() const {
            : shown == m_gradients ? m_gradients->figureActions()
            : shown == m_curves    ? m_curves->figureActions()
            : shown == m_gallery   ? m_gallery->figureActions()
+           : shown == m_weights   ? m_weights->figureActions()
                                   : m_heads->figureActions();
 }
 

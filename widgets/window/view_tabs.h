@@ -23,6 +23,8 @@ class LayersView;
 class NeuronsView;
 class ScatterView;
 class Selection;
+class WeightsView;
+struct MarkedUnit;
 
 /// The views of the open model, one in each tab. Menu actions apply to the view on screen.
 class ViewTabs : public QTabWidget {
@@ -35,9 +37,10 @@ public:
     LayersView* layers() const { return m_layers; }
     GalleryView* gallery() const { return m_gallery; }
     AttentionView* attention() const { return m_attention; }
+    WeightsView* weights() const { return m_weights; }
 
     /// Shows a tab. @param id "heads", "layers", "attention", "sheet" (attention of all heads), "scatter", "gradients",
-    /// "curves", "gallery" or "neurons" (which opens the selected layer)
+    /// "curves", "gallery", "weights", "norms" (weights of neurons) or "neurons" (which opens the selected layer)
     void showTab(const QString& id);
     /// The id of the current tab, for showTab().
     QString currentTab() const;
@@ -49,6 +52,8 @@ public:
     void goTo(HeadId head);
     /// Selects a head and shows it in the current view, if this view shows heads.
     void showHead(HeadId head);
+    /// Selects a unit and shows it: a head or KV group in the heads view, a neuron in the neurons view.
+    void showUnit(const MarkedUnit& unit);
     /// Selects all heads of a layer.
     void showLayer(int layer);
 
@@ -90,6 +95,7 @@ private:
     GradientView* m_gradients;
     CurvesView* m_curves;
     GalleryView* m_gallery;
+    WeightsView* m_weights;
 };
 
 } // namespace secateur

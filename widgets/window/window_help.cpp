@@ -54,6 +54,11 @@ constexpr AreaHelp viewHelp[]{
      QT_TRANSLATE_NOOP("secateur::WindowCommands",
                        "Draws the figures and tables of papers for this model, and measures the missing results."),
      "using.md#gallery"},
+    {"secateur::WeightsView",
+     QT_TRANSLATE_NOOP("secateur::WindowCommands",
+                       "Shows the query-key and the output-value circuit of the active head, and the norms of the "
+                       "neurons of its layer."),
+     "using.md#circuits-and-neurons"},
 };
 
 constexpr AreaHelp panelHelp[]{
@@ -91,6 +96,11 @@ constexpr AreaHelp panelHelp[]{
      QT_TRANSLATE_NOOP("secateur::WindowCommands",
                        "Writes the pruned model as a checkpoint, and shows beforehand how large it will be."),
      "using.md#export-the-pruned-model"},
+    {"tensors",
+     QT_TRANSLATE_NOOP("secateur::WindowCommands",
+                       "Lists the tensors of the checkpoint and shows their numbers, and compares them with another "
+                       "checkpoint."),
+     "using.md#tensors"},
 };
 
 const AreaHelp* find(std::span<const AreaHelp> rows, const QString& name) {

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace secateur {
+
+/// Sums over a run of numbers. All but the counts are over the finite numbers.
+struct ChunkSums {
+    std::int64_t finite = 0;
+    std::int64_t nan = 0;
+    std::int64_t infinite = 0;
+    std::int64_t zeros = 0;
+    double mean = 0;
+    double deviation = 0; ///< sum of the squared deviations from the mean
+    float least = std::numeric_limits<float>::infinity();
+    float largest = -std::numeric_limits<float>::infinity();
+
+    /// Adds the numbers of another run (Chan et al., Updating formulae and a pairwise algorithm for variances).
+    void add(const ChunkSums& other);
+};
+
+ChunkSums sumsOf(std::span<const float> numbers);
+
+/// Sum, least and largest of a run. The sum is NaN or infinite if a number is.
+struct RunSums {
+    double sum = 0;
+    float least = std::numeric_limits<float>::infinity();
+    float largest = -std::numeric_limits<float>::infinity();
+};
+RunSums runOf(const float* numbers, std::int64_t count);
+
+} // namespace secateur
