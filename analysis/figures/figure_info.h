@@ -8,6 +8,7 @@
 #include "analysis/session/session.h"
 #include "analysis/text/sequences.h"
 #include "analysis/text/tokenizer.h"
+#include "analysis/weights/stored_tensors.h"
 
 #include <array>
 #include <cstdint>
@@ -44,6 +45,14 @@ struct TextInputs {
     Progress progress = {};
 };
 
+/// The weights of a checkpoint, and those of another one to compare with.
+struct WeightInputs {
+    std::shared_ptr<const Model> model;
+    std::shared_ptr<const StoredTensors> tensors;
+    std::shared_ptr<const StoredTensors> reference = {}; ///< null = none
+    Progress progress = {};
+};
+
 // A structure for each kind of input that figures are drawn from. `draw` is a reference, so that a row without a
 // function does not compile.
 
@@ -58,11 +67,14 @@ struct FromPrompt {
 };
 struct FromText {
     Figure (&draw)(const TextInputs&, const FigureOptions&);
-    double forwards;  ///< number of forward passes over the text, for forecasts of the time
-    double backwards; ///< number of backward passes over the text
+    double forwards;            ///< number of forward passes over the text, for forecasts of the time
+    double backwards;           ///< number of backward passes over the text
     std::int64_t sequences = 0; ///< number of sequences that are read, from the first; 0 = all
 };
-using FigureSource = std::variant<FromSession, FromPrompt, FromText>;
+struct FromWeights {
+    Figure (&draw)(const WeightInputs&, const FigureOptions&);
+};
+using FigureSource = std::variant<FromSession, FromPrompt, FromText, FromWeights>;
 
 /// What makes a figure one of a paper's figures or tables.
 struct PaperItem {

@@ -9,6 +9,7 @@ namespace secateur {
 // The rows of the figure table, which allFigures() joins: figures of no paper, and those that redraw a paper.
 
 std::span<const FigureInfo> generalFigures();
+std::span<const FigureInfo> weightFigures();
 std::span<const FigureInfo> gateNormFigures();
 std::span<const FigureInfo> greedyGnormFigures();
 std::span<const FigureInfo> ampFigures();

@@ -31,7 +31,7 @@ std::span<const FigureInfo> allFigures() {
     static const std::vector<FigureInfo> all = [] {
         std::vector<FigureInfo> figures;
         for (const auto& rows :
-             {generalFigures(), gateNormFigures(), greedyGnormFigures(), ampFigures(), bosFigures(), harpFigures()})
+             {generalFigures(), weightFigures(), gateNormFigures(), greedyGnormFigures(), ampFigures(), bosFigures(), harpFigures()})
             for (const FigureInfo& figure : rows)
                 figures.push_back(figure);
         return figures;

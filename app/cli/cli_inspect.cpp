@@ -1,6 +1,8 @@
 #include "analysis/base/text.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/session/session.h"
 #include "app/cli/cli_common.h"
+#include "app/cli/inspect_weights.h"
 #include "app/cli/sweep_output.h"
 #include "backends/engine/open_model.h"
 #include "backends/json/result_json.h"
@@ -25,6 +27,9 @@ struct InspectArguments {
     bool tensors = false;
     std::optional<std::string> tokens;
     bool parseSpecial = false;
+    bool statistics = false;
+    std::string compare;   ///< path of a second checkpoint; empty = none
+    std::string csvFolder; ///< empty = no files
 };
 
 /// The values of a field over the layers: "9", or "6 to 9" if they differ.
@@ -131,9 +136,24 @@ void inspectTokens(const InspectArguments& arguments, bool json) {
         printTokens(*tokenizer, *arguments.tokens, encoding);
 }
 
+/// Statistics and comparisons read checkpoints. @throws Error for a session; UsageError
+void inspectWeights(const InspectArguments& arguments, const Console& console) {
+    for (const std::string& path : {arguments.path, arguments.compare})
+        if (!path.empty() && isSession(path))
+            throw Error("is a session, which contains no tensors", path, "Give the checkpoint instead");
+    if (arguments.statistics)
+        inspectStatistics(arguments.path, arguments.csvFolder, console);
+    else
+        inspectComparison(arguments.path, arguments.compare, arguments.csvFolder, console);
+}
+
 void inspect(const InspectArguments& arguments, const Console& console) {
     if (arguments.tokens)
         return inspectTokens(arguments, console.json);
+    if (arguments.statistics || !arguments.compare.empty())
+        return inspectWeights(arguments, console);
+    if (!arguments.csvFolder.empty())
+        throw UsageError("is for the tables of --statistics and --compare", "--csv");
     if (isSession(arguments.path) && arguments.tensors)
         throw Error("is a session, which contains no tensors", arguments.path, "Give the checkpoint instead");
     if (isSession(arguments.path))
@@ -166,6 +186,20 @@ void addInspect(CLI::App& program, Console& console) {
             ->option_text("TEXT")
             ->check(isUtf8())
             ->excludes(tensors);
+    auto* statistics =
+        verb->add_flag("--statistics", arguments->statistics,
+                       "Show statistics of the tensors' numbers: mean, standard deviation, outliers, effective bits")
+            ->excludes(tensors)
+            ->excludes(tokens);
+    verb->add_option("--compare", arguments->compare,
+                     "Compare the tensors with those of another checkpoint: signal to noise, relative error")
+        ->option_text("MODEL")
+        ->excludes(statistics)
+        ->excludes(tensors)
+        ->excludes(tokens);
+    verb->add_option("--csv", arguments->csvFolder,
+                     "Write the table, and histograms of --statistics, as CSV files into a folder")
+        ->option_text("DIR");
     verb->add_flag("--parse-special", arguments->parseSpecial, "Parse special tokens (\"<s>\") in TEXT")->needs(tokens);
     addCommonOptions(*verb, console);
     verb->footer("Example: secateur-cli inspect SmolLM2-135M-Instruct.Q4_1.gguf --json");

@@ -14,6 +14,7 @@
 #include "backends/session/session_hdf5.h"
 #include "backends/text/sequence_text.h"
 #include "backends/text/text_source.h"
+#include "backends/weights/open_tensors.h"
 
 #include <fmt/core.h>
 
@@ -191,6 +192,25 @@ Figure drawFrom(const FromText& source, const PlotArguments& arguments, const Fi
     return figure;
 }
 
+Figure drawFrom(const FromWeights& source, const PlotArguments& arguments, const FigureRequest& request,
+                const Console& console) {
+    const Progress progress = console.progress();
+    std::vector<std::string> warnings;
+    WeightInputs inputs{.model = openAdapted(arguments.path, arguments.run, console, progress.part(0, 0), warnings),
+                        .tensors = openTensors(arguments.path, progress.part(0, 0)),
+                        .progress = progress};
+    if (!arguments.reference.empty())
+        inputs.reference = openTensors(arguments.reference, progress.part(0, 0));
+    printNotes(warnings);
+    Figure figure = source.draw(inputs, request.options);
+    noteOverwrittenFiles(*inputs.model);
+    CommandLine command = plotCommand(arguments.path, arguments.figure);
+    if (!arguments.reference.empty())
+        command.insert(command.end(), {"--reference", arguments.reference});
+    figure.command = shellText(command);
+    return figure;
+}
+
 /// The ids of the figures that have one of these sources, as text: "gradient_change and attention".
 template <typename... Sources>
 std::string figuresFrom() {
@@ -212,10 +232,16 @@ void checkSource(const PlotArguments& arguments, const FigureRequest& request) {
     if (std::holds_alternative<FromSession>(source)) {
         if (!arguments.run.mask.empty() && !request.options.contains("mask"))
             throw UsageError("does not use --mask", arguments.figure);
-    } else if (isSession(arguments.path)) {
-        throw Error(fmt::format("is a session; the figure {} runs the model", request.figure->id), arguments.path,
-                    "Name a checkpoint instead");
+        return;
     }
+    const bool readsWeights = std::holds_alternative<FromWeights>(source);
+    if (readsWeights && !arguments.run.mask.empty())
+        throw UsageError("does not use --mask", arguments.figure);
+    for (const std::string& path : {arguments.path, readsWeights ? arguments.reference : std::string()})
+        if (!path.empty() && isSession(path))
+            throw Error(fmt::format("is a session; the figure {} {}", request.figure->id,
+                                    readsWeights ? "shows the weights of a checkpoint" : "runs the model"),
+                        path, "Name a checkpoint instead");
 }
 
 /// A kind of file that `plot` writes.
@@ -336,7 +362,8 @@ void addPlot(CLI::App& program, Console& console) {
     addMaskOption(*verb, arguments->run);
     addRunOptions(*verb, arguments->run);
     verb->add_option("--reference", arguments->reference,
-                     "Session or model that `reference` names in RESULT@reference and RESULT@KEY-reference")
+                     "Session or model that `reference` names in RESULT@reference and RESULT@KEY-reference; for "
+                     "weight_difference, the checkpoint to compare with")
         ->option_text("FILE");
     addForceOption(*verb, arguments->force);
     addMeasureOptions(*verb, arguments->text);

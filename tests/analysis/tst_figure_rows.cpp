@@ -6,13 +6,16 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/gallery/figure_table.h"
 #include "analysis/masks/mask_algebra.h"
+#include "backends/weights/open_tensors.h"
 #include "tests/support/curve_session.h"
 #include "tests/support/evaluated_session.h"
+#include "tests/support/files.h"
 #include "tests/support/suite.h"
 #endif
 
 #include <QDirIterator>
 #include <QRegularExpression>
+#include <QtEndian>
 #include <QtTest>
 
 #include <algorithm>
@@ -88,11 +91,30 @@ public:
             inputs.prompt.labels.push_back(std::to_string(id));
         return inputs;
     }
+    WeightInputs weights() const {
+        const auto tensors = openTensors(m_case.model->card().path);
+        return {.model = m_case.model, .tensors = tensors, .reference = openTensors(otherNumbers())};
+    }
     TextInputs text() const {
         return {.model = *m_case.model, .plan = *m_plan, .maskName = "cut.json", .sequences = m_case.sequences};
     }
 
 private:
+    /// A checkpoint of the same model whose numbers differ by a bit.
+    std::string otherNumbers() const {
+        const QString folder = test::data().filePath("forward/llama-gqa/");
+        QFile::copy(folder + "config.json", m_scratch.path("config.json"));
+        QFile file(folder + "model.safetensors");
+        if (!file.open(QIODevice::ReadOnly))
+            qFatal("cannot read %s", qPrintable(file.fileName()));
+        QByteArray bytes = file.readAll();
+        const qsizetype header = 8 + qFromLittleEndian<qint64>(bytes.constData());
+        for (qsizetype i = header + 1; i < bytes.size(); i += 4)
+            bytes[i] = static_cast<char>(bytes[i] ^ 16);
+        return m_scratch.write("model.safetensors", bytes);
+    }
+
+    test::Scratch m_scratch;
     test::GradientCase m_case{"llama-gqa"};
     PruningMask m_mask;
     std::shared_ptr<const Plan> m_plan;
@@ -115,6 +137,10 @@ Figure drawn(const FromPrompt& source, const FigureRequest& request) {
 }
 Figure drawn(const FromText& source, const FigureRequest& request) {
     return source.draw(ModelFixture().text(), request.options);
+}
+
+Figure drawn(const FromWeights& source, const FigureRequest& request) {
+    return source.draw(ModelFixture().weights(), request.options);
 }
 
 Figure drawn(const FigureRequest& request) {

@@ -116,7 +116,7 @@ QStringList neededBy(const QString& command) {
     if (command.contains(" export "))
         return {"--mask", "--as", "--out"};
     if (command.contains(" plot "))
-        return {"--figure", "--out", "--prompt"};
+        return {"--figure", "--out", "--prompt", "--reference"};
     if (command.contains(" generate "))
         return {"--prompt"};
     if (command.contains(" merge "))
@@ -131,7 +131,8 @@ const QMap<QString, QStringList> dependents{{"--task", {"--format", "--limit", "
                                             {"--shots", {"--shots-from"}},
                                             {"--recover", {"--recover-data", "--recover-steps"}},
                                             {"--latency", {"--new-tokens", "--lengths", "--by", "--runs"}},
-                                            {"--mask", {"--predict"}}};
+                                            {"--mask", {"--predict"}},
+                                            {"--statistics", {"--csv"}}};
 
 /// Whether an option changes the form of what is printed. Commands without another one are run as text only.
 bool changesOutput(const QString& option) {
@@ -302,6 +303,8 @@ private:
             run("secateur-cli sweep MODEL --strategy flap,wanda_sp,amp --budgets params:20% --max-tokens 512 "
                 "--task arc_easy.jsonl --latency --runs 1 --warmup 0 --new-tokens 2 --out s.h5");
         }
+        if (m_command.contains("--compare masked") || m_command.contains("plot masked"))
+            run("secateur-cli export MODEL --mask A.json --as masked --out masked");
         if (m_command.contains("--adapter adapter"))
             run("secateur-cli recover MODEL --data calibration.txt --epochs 1 --out adapter");
         if (m_command.contains("trained/mask.json"))

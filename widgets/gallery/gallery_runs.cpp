@@ -47,12 +47,22 @@ Figure runOn(const FromText& source, const ItemRun& run, const Services& service
     return figure;
 }
 
+Figure runOn(const FromWeights& source, const ItemRun& run, const Services& services, const Progress& progress) {
+    const WeightInputs inputs{
+        .model = run.model, .tensors = services.storedTensors(run.path, progress.part(0, 0)), .progress = progress};
+    Figure figure = source.draw(inputs, run.request.options);
+    figure.command = shellText(plotCommand(run.path, run.request.text));
+    return figure;
+}
+
 } // namespace
 
 bool canRun(const FigureInfo& item, const Services& services) {
-    return std::holds_alternative<FromPrompt>(item.source)
-               ? static_cast<bool>(services.readPrompt)
-               : std::holds_alternative<FromText>(item.source) && static_cast<bool>(services.readSequences);
+    if (std::holds_alternative<FromPrompt>(item.source))
+        return static_cast<bool>(services.readPrompt);
+    if (std::holds_alternative<FromWeights>(item.source))
+        return static_cast<bool>(services.storedTensors);
+    return std::holds_alternative<FromText>(item.source) && static_cast<bool>(services.readSequences);
 }
 
 Figure runItem(const ItemRun& run, const Services& services, const Progress& progress) {
