@@ -39,13 +39,13 @@ struct BlockPicture {
 /// The smallest power of two by which `numbers` can be divided into at most `cells` blocks.
 std::int64_t blockSize(std::int64_t numbers, std::int64_t cells);
 
-struct BlockSums;
+struct BlockBase;
 
 /// Pictures of a grid at any zoom. After build(), pictures with large blocks come from a base of at most baseCells
 /// cells in memory; those with smaller blocks read their window. Any thread may call its functions.
 class BlockPyramid {
 public:
-    static constexpr std::int64_t baseCells = 1 << 20; ///< 16 bytes each
+    static constexpr std::int64_t baseCells = 3 << 20; ///< 13 bytes each
 
     explicit BlockPyramid(std::shared_ptr<const NumberGrid> grid);
 
@@ -66,11 +66,11 @@ public:
     bool isInMemory(std::int64_t blockRows, std::int64_t blockColumns) const;
 
 private:
-    std::shared_ptr<const BlockSums> base() const;
+    std::shared_ptr<const BlockBase> base() const;
 
     std::shared_ptr<const NumberGrid> m_grid;
     mutable std::mutex m_mutex;
-    std::shared_ptr<const BlockSums> m_base; ///< null before build()
+    std::shared_ptr<const BlockBase> m_base; ///< null before build()
 };
 
 } // namespace secateur

@@ -88,6 +88,40 @@ ChunkSums sumsOfMixed(std::span<const float> numbers) {
 
 } // namespace
 
+void ColumnSums::start(std::int64_t columns) {
+    const auto size = static_cast<std::size_t>(columns);
+    sums.assign(size, 0);
+    least.assign(size, std::numeric_limits<float>::infinity());
+    largest.assign(size, -std::numeric_limits<float>::infinity());
+}
+
+void ColumnSums::add(const float* row) {
+    const auto count = static_cast<std::int64_t>(sums.size());
+    std::int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        Floats values;
+        Floats low;
+        Floats high;
+        Doubles sum;
+        load(values, row + i);
+        load(low, least.data() + i);
+        load(high, largest.data() + i);
+        std::memcpy(&sum, sums.data() + i, sizeof sum);
+        sum += __builtin_convertvector(values, Doubles);
+        low = values < low ? values : low;
+        high = values > high ? values : high;
+        std::memcpy(sums.data() + i, &sum, sizeof sum);
+        std::memcpy(least.data() + i, &low, sizeof low);
+        std::memcpy(largest.data() + i, &high, sizeof high);
+    }
+    for (; i < count; ++i) {
+        const auto column = static_cast<std::size_t>(i);
+        sums[column] += static_cast<double>(row[i]);
+        least[column] = std::min(least[column], row[i]);
+        largest[column] = std::max(largest[column], row[i]);
+    }
+}
+
 RunSums runOf(const float* numbers, std::int64_t count) {
     RunSums run;
     std::int64_t i = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 namespace secateur {
 
@@ -23,6 +24,17 @@ struct ChunkSums {
 };
 
 ChunkSums sumsOf(std::span<const float> numbers);
+
+/// Sums of the columns of some rows, number by number.
+struct ColumnSums {
+    std::vector<double> sums;
+    std::vector<float> least;
+    std::vector<float> largest;
+
+    /// Forgets all rows. @param columns numbers of a row
+    void start(std::int64_t columns);
+    void add(const float* row);
+};
 
 /// Sum, least and largest of a run. The sum is NaN or infinite if a number is.
 struct RunSums {

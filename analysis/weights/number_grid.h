@@ -29,6 +29,8 @@ public:
     virtual void readSymbols(std::int64_t begin, int part, std::span<std::uint16_t> target) const;
     /// Symbols of a number; 0 = the numbers are computed, not stored.
     virtual int symbolParts() const { return 0; }
+    /// Number of different symbols that can occur.
+    virtual int symbolKinds() const { return 65536; }
     /// Checks that the files were not truncated while they were read. @throws Error naming the file
     virtual void check() const {}
     /// File and tensor, for messages.

@@ -13,14 +13,18 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t symbolKinds = 65536;
+/// Tables of symbols, used in turn: few kinds of symbols often follow themselves, and one counter would wait for
+/// itself.
+std::size_t symbolTables(const NumberGrid& grid) {
+    return grid.symbolKinds() <= 256 ? 4 : 1;
+}
 constexpr std::int64_t chunksOfTask = 8;
 
 /// Buffers and counters of one worker.
 struct StatisticsWorker {
     std::vector<float> numbers = std::vector<float>(static_cast<std::size_t>(chunkNumbers));
     std::vector<std::uint16_t> symbols;
-    std::vector<std::vector<std::int64_t>> kinds; ///< [symbolParts][symbolKinds]
+    std::vector<std::vector<std::int64_t>> kinds; ///< [symbolParts][symbolTables * symbolKinds]
     std::array<std::array<std::int64_t, histogramBins>, 4>
         bins{}; ///< four tables, because equal bins follow each other
     std::int64_t outliers = 0;
@@ -35,13 +39,15 @@ std::span<const float> chunkOf(const NumberGrid& grid, std::int64_t chunk, Stati
     return numbers;
 }
 
-void countSymbols(const NumberGrid& grid, std::int64_t chunk, std::size_t size, StatisticsWorker& worker) {
+void countSymbols(const NumberGrid& grid, std::int64_t chunk, std::size_t count, StatisticsWorker& worker) {
     for (std::size_t part = 0; part < worker.kinds.size(); ++part) {
-        const std::span<std::uint16_t> symbols = std::span(worker.symbols).first(size);
+        const std::span<std::uint16_t> symbols = std::span(worker.symbols).first(count);
         grid.readSymbols(chunk * chunkNumbers, static_cast<int>(part), symbols);
         std::int64_t* const kinds = worker.kinds[part].data();
-        for (const std::uint16_t symbol : symbols)
-            ++kinds[symbol];
+        const auto size = static_cast<std::size_t>(grid.symbolKinds());
+        const std::size_t lastTable = symbolTables(grid) - 1;
+        for (std::size_t i = 0; i < symbols.size(); ++i)
+            ++kinds[(i & lastTable) * size + symbols[i]];
     }
 }
 
@@ -61,15 +67,15 @@ double entropyOf(std::span<const std::int64_t> counts) {
 }
 
 /// The sum of the entropies of the parts; NaN if the numbers are not stored.
-double effectiveBitsOf(std::vector<StatisticsWorker>& workers) {
+double effectiveBitsOf(const std::vector<StatisticsWorker>& workers, std::size_t kinds) {
     if (workers.front().kinds.empty())
         return std::numeric_limits<double>::quiet_NaN();
     double bits = 0;
     for (std::size_t part = 0; part < workers.front().kinds.size(); ++part) {
-        std::vector<std::int64_t>& all = workers.front().kinds[part];
-        for (std::size_t worker = 1; worker < workers.size(); ++worker)
-            for (std::size_t kind = 0; kind < all.size(); ++kind)
-                all[kind] += workers[worker].kinds[part][kind];
+        std::vector<std::int64_t> all(kinds);
+        for (const StatisticsWorker& worker : workers)
+            for (std::size_t place = 0; place < worker.kinds[part].size(); ++place)
+                all[place % kinds] += worker.kinds[part][place];
         bits += entropyOf(all);
     }
     return bits;
@@ -133,8 +139,9 @@ public:
         , m_sums(static_cast<std::size_t>(m_chunks))
         , m_workers(
               static_cast<std::size_t>(std::max<std::int64_t>(1, std::min<std::int64_t>(workerCount(), tasks())))) {
+        const std::size_t tableSize = symbolTables(grid) * static_cast<std::size_t>(grid.symbolKinds());
         for (StatisticsWorker& worker : m_workers) {
-            worker.kinds.assign(static_cast<std::size_t>(grid.symbolParts()), std::vector<std::int64_t>(symbolKinds));
+            worker.kinds.assign(static_cast<std::size_t>(grid.symbolParts()), std::vector<std::int64_t>(tableSize));
             worker.symbols.resize(grid.symbolParts() > 0 ? static_cast<std::size_t>(chunkNumbers) : 0);
         }
     }
@@ -178,7 +185,7 @@ private:
         statistics.nan = all.nan;
         statistics.infinite = all.infinite;
         statistics.zeros = all.zeros;
-        statistics.effectiveBits = effectiveBitsOf(m_workers);
+        statistics.effectiveBits = effectiveBitsOf(m_workers, static_cast<std::size_t>(m_grid.symbolKinds()));
         if (all.finite == 0)
             return;
         const auto finite = static_cast<double>(all.finite);

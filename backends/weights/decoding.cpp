@@ -113,6 +113,11 @@ int symbolParts(const StorageType& type) {
     return type.reading == StorageType::Reading::dequantised ? 1 : (type.bytes + 1) / 2;
 }
 
+int symbolKinds(const StorageType& type) {
+    const bool isByte = type.reading == StorageType::Reading::dequantised || type.bytes == 1;
+    return isByte ? 256 : 65536;
+}
+
 void decodeSymbols(const TensorEntry& entry, std::int64_t begin, int part, std::span<std::uint16_t> target) {
     const StorageType& type = *entry.type;
     if (type.reading == StorageType::Reading::dequantised) {

@@ -21,8 +21,10 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -112,7 +114,8 @@ private slots:
     void circuitsAreThoseOfNumpy_data() {
         QTest::addColumn<QString>("folder");
         QTest::addColumn<QString>("file");
-        for (const auto& item : readJson(data().filePath("weights/circuits.json")).items()) {
+        const nlohmann::json all = readJson(data().filePath("weights/circuits.json"));
+        for (const auto& item : all.items()) {
             const QString folder = QString::fromStdString(item.key());
             for (const QString& file : filesOf(folder))
                 QTest::addRow("%s %s", qPrintable(folder), qPrintable(file)) << folder << file;
@@ -258,7 +261,8 @@ private slots:
 
     void differencesAreThoseOfNumpy_data() {
         QTest::addColumn<QString>("folder");
-        for (const auto& item : readJson(data().filePath("weights/comparisons.json")).items())
+        const nlohmann::json all = readJson(data().filePath("weights/comparisons.json"));
+        for (const auto& item : all.items())
             QTest::newRow(item.key().c_str()) << QString::fromStdString(item.key());
     }
     void differencesAreThoseOfNumpy() {

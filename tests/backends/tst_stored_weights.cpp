@@ -14,9 +14,12 @@
 
 #include <QtTest>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <stdexcept>
+#include <stop_token>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -151,8 +154,8 @@ private slots:
         worst = std::max(worst, errorOf(found.norm, wanted.at("norm").get<double>()));
         qInfo("worst error %.2g", worst);
         QVERIFY2(worst < 1e-12, qPrintable(QString::number(worst)));
-        QCOMPARE(found.least, wanted.at("least").get<double>());
-        QCOMPARE(found.largest, wanted.at("largest").get<double>());
+        QVERIFY(found.least == wanted.at("least").get<double>());
+        QVERIFY(found.largest == wanted.at("largest").get<double>());
         QCOMPARE(found.counts, wanted.at("counts").get<std::vector<std::int64_t>>());
         QVERIFY(errorOf(found.edges.at(1) - found.edges[0],
                         wanted.at("edges")[1].get<double>() - wanted.at("edges")[0].get<double>()) < 1e-9);
@@ -189,18 +192,18 @@ private slots:
             const auto column = wanted.at("column").get<std::int64_t>();
             const StoredNumber found = one.tensors->number(one.index, row, column);
             if (!wanted.at("value").is_null())
-                QCOMPARE(found.value, wanted.at("value").get<double>());
+                QVERIFY(found.value == wanted.at("value").get<double>());
             const float shown = pyramid.picture({row, column, 1, 1}, 1, 1).means.at(0);
             if (std::isfinite(found.value))
-                QCOMPARE(shown, static_cast<float>(found.value));
+                QVERIFY(shown == static_cast<float>(found.value));
             if (wanted.contains("bits")) {
                 QCOMPARE(found.bits, wanted.at("bits").get<std::string>());
                 QCOMPARE(storedText(one.tensor(), found), found.bits);
                 continue;
             }
             QCOMPARE(found.code, wanted.at("code").get<int>());
-            QCOMPARE(found.scale, wanted.at("scale").get<double>());
-            QCOMPARE(found.minimum, wanted.at("minimum").get<double>());
+            QVERIFY(found.scale == wanted.at("scale").get<double>());
+            QVERIFY(found.minimum == wanted.at("minimum").get<double>());
             QCOMPARE(found.block, column / one.tensor().scaleElements);
             QVERIFY(storedText(one.tensor(), found).starts_with("code "));
         }
@@ -213,7 +216,8 @@ private slots:
         const nlohmann::json& wanted = expectedTypes().at(name.toStdString());
         QCOMPARE(one.tensor().hasScales, wanted.contains("scales"));
         QCOMPARE(one.tensor().hasMinima, wanted.contains("minima"));
-        for (const auto& [plane, field] : {std::pair(TensorPlane::scales, "scales"), {TensorPlane::minima, "minima"}}) {
+        for (const auto& [plane, field] :
+             {std::pair(TensorPlane::scales, "scales"), std::pair(TensorPlane::minima, "minima")}) {
             if (!wanted.contains(field)) {
                 QVERIFY_THROWS_EXCEPTION(Error, one.tensors->grid(one.index, plane));
                 continue;
@@ -225,7 +229,7 @@ private slots:
             const auto numbers = wanted.at(field).get<std::vector<double>>();
             QCOMPARE(scales.size(), numbers.size());
             for (std::size_t i = 0; i < scales.size(); ++i)
-                QCOMPARE(scales[i], static_cast<float>(numbers[i]));
+                QVERIFY(scales[i] == static_cast<float>(numbers[i]));
         }
     }
 
@@ -266,8 +270,8 @@ private slots:
         initialiseRuntime(1);
         const TensorStatistics one = statisticsOf(*grid);
         initialiseRuntime(2);
-        QCOMPARE(one.mean, two.mean);
-        QCOMPARE(one.sd, two.sd);
+        QVERIFY(one.mean == two.mean);
+        QVERIFY(one.sd == two.sd);
         QCOMPARE(one.counts, two.counts);
         std::int64_t counted = 0;
         for (const std::int64_t count : one.counts)
