@@ -1496,8 +1496,8 @@
         <translation>stabiler Rang %1 von %2</translation>
     </message>
     <message>
-        <source>over rotary phases %1</source>
-        <translation>über rotierende Phasen %1</translation>
+        <source>averaged over rotary phases %1</source>
+        <translation>gemittelt über Rotary-Phasen %1</translation>
     </message>
     <message>
         <source>%1: %2</source>

@@ -60,7 +60,7 @@ QString CircuitBox::numbers() const {
     QStringList parts{tr("norm %1").arg(circuitNumber(m_circuit->norm)),
                       tr("stable rank %1 of %2").arg(circuitNumber(m_circuit->stableRank)).arg(m_circuit->rank)};
     if (!std::isnan(m_circuit->averagedNorm))
-        parts << tr("over rotary phases %1").arg(circuitNumber(m_circuit->averagedNorm));
+        parts << tr("averaged over rotary phases %1").arg(circuitNumber(m_circuit->averagedNorm));
     return tr("%1: %2").arg(nameOfCircuit(m_kind), parts.join(QStringLiteral(", ")));
 }
 

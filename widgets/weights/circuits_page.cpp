@@ -64,7 +64,6 @@ Figure rotaryShares(const HeadCircuit* circuit) {
         return figure;
     FigureSeries series;
     series.label = "query-key";
-    series.style = SeriesStyle::stepsRight;
     for (std::size_t pair = 0; pair < circuit->rotaryShares.size(); ++pair) {
         series.positions.push_back(static_cast<double>(pair));
         series.values.push_back(100 * circuit->rotaryShares[pair]);

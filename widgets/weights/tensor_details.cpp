@@ -31,6 +31,22 @@ QString decibels(double ratio) {
         QString::fromStdString(withMinus(QString::number(ratio, 'f', 1).toStdString())));
 }
 
+/// Joins neighbouring bins until they have enough numbers for their size.
+void joinBins(std::vector<double>& edges, std::vector<double>& counts, std::int64_t numbers) {
+    constexpr std::size_t fewest = 32;
+    constexpr double enough = 40; // numbers of a bin, on average
+    while (counts.size() > fewest && counts.size() % 2 == 0 &&
+           static_cast<double>(numbers) < enough * static_cast<double>(counts.size())) {
+        for (std::size_t i = 0; i < counts.size() / 2; ++i) {
+            counts[i] = counts[2 * i] + counts[2 * i + 1];
+            edges[i] = edges[2 * i];
+        }
+        edges[counts.size() / 2] = edges[counts.size()];
+        counts.resize(counts.size() / 2);
+        edges.resize(counts.size() + 1);
+    }
+}
+
 /// The histogram on a logarithmic scale, on which empty bins lie below one.
 Figure histogramOf(const TensorStatistics& statistics, const std::string& what) {
     Figure figure;
@@ -38,9 +54,10 @@ Figure histogramOf(const TensorStatistics& statistics, const std::string& what) 
     figure.x.label = what;
     figure.y = {"numbers", true};
     figure.edges = statistics.edges;
-    std::vector<double> counts;
-    std::ranges::transform(statistics.counts, std::back_inserter(counts),
-                           [](std::int64_t count) { return count > 0 ? static_cast<double>(count) : 0.5; });
+    std::vector<double> counts(statistics.counts.begin(), statistics.counts.end());
+    joinBins(figure.edges, counts, statistics.finite());
+    for (double& count : counts)
+        count = std::max(count, 0.5);
     const double most = counts.empty() ? 1 : *std::ranges::max_element(counts);
     figure.y.range = AxisRange{0.5, std::max(2.0, 1.6 * most)};
     figure.series.push_back({"numbers", std::move(counts), {}, false});

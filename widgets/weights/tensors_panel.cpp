@@ -102,7 +102,8 @@ void TensorsPanel::build() {
         splitter->setChildrenCollapsible(false);
         splitter->setHandleWidth(5);
     }
-    m_splitter->setStretchFactor(1, 1);
+    m_splitter->setStretchFactor(0, 2);
+    m_splitter->setStretchFactor(1, 3);
     m_right->setStretchFactor(0, 1);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -145,6 +146,7 @@ QSize TensorsPanel::sizeHint() const {
 
 void TensorsPanel::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
+    balance();
     follow();
 }
 
@@ -155,6 +157,8 @@ void TensorsPanel::resizeEvent(QResizeEvent* event) {
 
 /// Lays the parts side by side or one below the other, as the panel is wide or high.
 void TensorsPanel::balance() {
+    if (!isVisible())
+        return; // its size is not known yet
     const int character = fontMetrics().averageCharWidth();
     const bool isWide = width() > height() * 5 / 4;
     const Qt::Orientation outer = isWide ? Qt::Horizontal : Qt::Vertical;
