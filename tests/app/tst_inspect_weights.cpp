@@ -98,12 +98,12 @@ private slots:
         const Scratch scratch;
         const QString mask = scratch.path("cut.mask.json");
         const QString pruned = scratch.path("pruned");
-        QCOMPARE(run({"prune", fixturePath("gqa-f32"), "--strategy", "gate_norm_group", "--budget", "1", "--out", mask})
-                     .status,
-                 0);
-        const Outcome written = run({"export", fixturePath("gqa-f32"), "--mask", mask, "--as", "hf", "--out", pruned});
-        if (written.status != 0)
-            QSKIP(qPrintable(written.error));
+        const QString byGroups = "by_metric:metric=gate_norm_group";
+        QCOMPARE(
+            run({"prune", fixturePath("gqa-f32"), "--strategy", byGroups, "--budget", "1", "--out", mask}).status, 0);
+        const Outcome written =
+            run({"export", fixturePath("gqa-f32"), "--mask", mask, "--as", "structural", "--out", pruned});
+        QVERIFY2(written.status == 0, qPrintable(written.error));
         const Outcome outcome = run({"inspect", fixturePath("gqa-f32"), "--compare", pruned});
         QCOMPARE(outcome.status, 0);
         QVERIFY2(outcome.error.contains("pruned from 2 to 1 KV groups"), qPrintable(outcome.error));

@@ -225,7 +225,11 @@ std::optional<MatrixCell> MatrixMap::cellAt(QPointF point) const {
 
 QRect MatrixMap::cellRect(MatrixCell cell) const {
     const QRectF exact = pixelsOf({static_cast<double>(cell.column), static_cast<double>(cell.row), 1, 1});
-    const auto pixel = [](double place) { return static_cast<int>(std::lround(std::clamp(place, -1e6, 1e6))); };
+    // The pixels for which cellAt() is the cell.
+    constexpr double rounding = 1e-6;
+    const auto pixel = [](double place) {
+        return static_cast<int>(std::ceil(std::clamp(place, -1e6, 1e6) - rounding));
+    };
     const QPoint from(pixel(exact.left()), pixel(exact.top()));
     return {from, QSize(std::max(pixel(exact.right()) - from.x(), 1), std::max(pixel(exact.bottom()) - from.y(), 1))};
 }

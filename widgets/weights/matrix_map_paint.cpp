@@ -3,10 +3,12 @@
 #include "widgets/plot/plot_axes.h"
 #include "widgets/weights/matrix_map.h"
 
+#include <QImage>
 #include <QPainter>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace secateur {
 
@@ -92,14 +94,22 @@ void MatrixMap::paintNumbers(QPainter& painter) const {
         }
 }
 
-/// Neighbours with the same hatch are one rectangle, so that many neurons are drawn in few steps.
+/// Neighbours with the same hatch are one band. Lines of a hatch are not visible in narrow bands, of which there may be
+/// thousands: they are grey, and drawn together.
 void MatrixMap::paintHatches(QPainter& painter, const PlotTheme& theme) const {
     const QRect shown = picture();
-    const double ratio = devicePixelRatioF();
-    constexpr double roomy = 20;
+    constexpr int roomy = 20;
+    constexpr int narrow = 4;
+    const QRgb grey = qRgba(75, 75, 75, 150); // premultiplied
+    const auto brush = [&](Hatch hatch, int width) { return hatchBrush(hatch, width, theme, devicePixelRatioF()); };
     if (m_hatch != Hatch::none)
-        painter.fillRect(shown, hatchBrush(m_hatch, roomy, theme, ratio));
+        painter.fillRect(shown, brush(m_hatch, roomy));
     for (const Edge edge : {Edge::rows, Edge::columns}) {
+        const bool isRow = edge == Edge::rows;
+        const int first = isRow ? shown.top() : shown.left();
+        const int length = isRow ? shown.height() : shown.width();
+        QImage bands(isRow ? QSize(1, length) : QSize(length, 1), QImage::Format_ARGB32_Premultiplied);
+        bands.fill(Qt::transparent);
         const std::span<const MatrixMark> all = marksOnScreen(edge);
         for (auto from = all.begin(); from != all.end();) {
             const auto to = std::find_if(from, all.end(), [&](const MatrixMark& mark) {
@@ -107,10 +117,13 @@ void MatrixMap::paintHatches(QPainter& painter, const PlotTheme& theme) const {
             });
             const int begin = pixelsOf(edge, *from).first;
             const int end = std::max(pixelsOf(edge, *(to - 1)).second, begin + 1);
-            const QRect band = edge == Edge::rows ? QRect(shown.left(), begin, shown.width(), end - begin)
-                                                  : QRect(begin, shown.top(), end - begin, shown.height());
-            if (from->hatch != Hatch::none)
-                painter.fillRect(band, hatchBrush(from->hatch, std::min<double>(end - begin, roomy), theme, ratio));
+            const QRect band = isRow ? QRect(shown.left(), begin, shown.width(), end - begin)
+                                     : QRect(begin, shown.top(), end - begin, shown.height());
+            if (from->hatch != Hatch::none && end - begin >= narrow)
+                painter.fillRect(band, brush(from->hatch, std::min(end - begin, roomy)));
+            else if (from->hatch != Hatch::none)
+                for (int pixel = std::max(begin - first, 0); pixel < std::min(end - first, length); ++pixel)
+                    bands.setPixel(isRow ? 0 : pixel, isRow ? pixel : 0, grey);
             if (from->isSelected) {
                 painter.setPen(theme.pen(theme.accent));
                 painter.setBrush(Qt::NoBrush);
@@ -118,6 +131,7 @@ void MatrixMap::paintHatches(QPainter& painter, const PlotTheme& theme) const {
             }
             from = to;
         }
+        painter.drawImage(shown, bands);
     }
 }
 
