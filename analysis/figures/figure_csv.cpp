@@ -1,3 +1,4 @@
+#include "analysis/base/csv_field.h"
 #include "analysis/base/text.h"
 #include "analysis/figures/figure.h"
 #include "analysis/figures/table_text.h"
@@ -22,16 +23,6 @@ struct CsvTable {
     CsvLine header;
     std::vector<CsvLine> lines;
 };
-
-/// A CSV field, quoted by RFC 4180 if necessary.
-std::string csvField(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos)
-        return text;
-    std::string quoted = "\"";
-    for (const char c : text)
-        quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + '"';
-}
 
 std::string csvText(const CsvTable& table) {
     std::string csv;

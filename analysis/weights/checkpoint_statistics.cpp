@@ -1,5 +1,6 @@
 #include "analysis/weights/checkpoint_statistics.h"
 
+#include "analysis/base/csv_field.h"
 #include "analysis/base/text.h"
 
 #include <fmt/core.h>
@@ -34,15 +35,6 @@ double sizeOf(const StoredTensor& tensor) {
     return static_cast<double>(tensor.elements());
 }
 
-std::string csvText(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos)
-        return text;
-    std::string quoted = "\"";
-    for (const char c : text)
-        quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + '"';
-}
-
 /// Empty for NaN; "inf" for infinity, as numpy and pandas read it.
 std::string csvNumber(double value) {
     return std::isnan(value) ? std::string() : exactly(value);
@@ -51,7 +43,7 @@ std::string csvNumber(double value) {
 std::string csvLine(const std::vector<std::string>& fields) {
     std::vector<std::string> quoted;
     for (const std::string& field : fields)
-        quoted.push_back(csvText(field));
+        quoted.push_back(csvField(field));
     return join(quoted, ",") + "\r\n";
 }
 

@@ -10,7 +10,7 @@ namespace secateur {
 
 namespace {
 
-constexpr std::size_t keptPyramids = 3; ///< each has up to 9 MB
+constexpr std::size_t keptPyramids = 3; ///< of the tensors that were shown last
 
 } // namespace
 

@@ -24,8 +24,9 @@ constexpr qsizetype longestEntry = 4000; ///< in characters; longer ones are not
 
 /// Names of entries in a session's view that only change how results are drawn, or the beginnings of such names.
 constexpr std::array<std::string_view, 12> drawingEntries{
-    "heads.",         "layers.",           "neurons.",        "scatter.",       "curves.",
-    "attention.side", "attention.colours", "attention.scale", "attention.clip", "gradient_change.", "circuits.",         "tensors."};
+    "heads.",         "layers.",          "neurons.",          "scatter.",
+    "curves.",        "attention.side",   "attention.colours", "attention.scale",
+    "attention.clip", "gradient_change.", "circuits.",         "tensors."};
 
 /// Tabs that run the model when they are shown.
 constexpr std::array<std::string_view, 3> runningTabs{"attention", "sheet", "gradients"};
