@@ -159,7 +159,7 @@ void Fit::fit(int layer, std::span<const Projection> which, const std::vector<Ta
         return;
     OfProjections<SumParts> sums;
     for (const Projection one : which)
-        sums[one] = emptySums(m_model.spec(), layer, m_mask.layer(layer), one);
+        sums[one] = emptySums(m_model.spec(), layer, m_mask.layer(layer), one, m_streams.front().device());
     for (std::size_t batch = 0; batch < m_streams.size(); ++batch) {
         progress.check();
         addSums(m_model, *m_plan, layer, m_streams[batch], m_batches.batches[batch], m_tokens[batch], targets[batch],
@@ -175,7 +175,7 @@ void Fit::fit(int layer, std::span<const Projection> which, const std::vector<Ta
 void Fit::replace(int layer, Projection which, const SumParts& sums) {
     const ModelSpec& spec = m_model.spec();
     LayerMask mask = m_mask.layer(layer);
-    const at::Tensor weight = columnsOf(m_model, layer, which, keptColumns(spec, layer, mask, which));
+    const at::Tensor weight = columnsOf(m_model, layer, which, keptColumns(spec, layer, mask, which), sums.fitted.gram.device());
     const std::int64_t columns = unitColumns(spec, layer, which);
     const ChosenMu chosen = chooseMu(m_mode, sums.fitted, sums.heldOut, weight, columns);
     FitSums all = sums.fitted;

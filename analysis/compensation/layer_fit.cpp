@@ -84,11 +84,12 @@ at::Tensor bypassedContext(const Model& model, int layer, const LayerMask& mask,
     return heads.flatten(1) * alpha;
 }
 
-/// Weights of the tokens: 1 / mean square of the target if a norm follows the projection. [tokens] float64
+/// Weights of the tokens: 1 / mean square of the target if a norm follows the projection. [tokens] float64, on the
+/// device of the target
 at::Tensor tokenWeights(const ModelSpec& spec, const at::Tensor& target) {
     if (spec.normPlace != NormPlace::sandwich)
         return {};
-    const at::Tensor squares = target.to(at::kCPU, at::kDouble).square().mean(1);
+    const at::Tensor squares = target.to(at::kDouble).square().mean(1);
     return at::where(squares > 0, 1 / squares, at::zeros_like(squares));
 }
 
@@ -102,14 +103,14 @@ void addPart(const ModelSpec& spec, const at::Tensor& tokens, const at::Tensor& 
 }
 
 std::vector<float> floatsOf(const at::Tensor& tensor) {
-    const at::Tensor flat = tensor.to(at::kFloat).contiguous();
+    const at::Tensor flat = tensor.to(at::kCPU, at::kFloat).contiguous();
     return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
 }
 
 /// A weight of all columns, in which the columns of cut units are 0.
 SharedWeight wholeWeight(const at::Tensor& weight, const at::Tensor& columns, std::int64_t width) {
     at::Tensor whole = at::zeros({weight.size(0), width}, at::kFloat);
-    whole.index_copy_(1, columns, weight.to(at::kFloat));
+    whole.index_copy_(1, columns, weight.to(at::kCPU, at::kFloat));
     return std::make_shared<const std::vector<float>>(floatsOf(whole));
 }
 
@@ -172,17 +173,17 @@ at::Tensor keptColumns(const ModelSpec& spec, int layer, const LayerMask& mask, 
     return (units.unsqueeze(1) * size + at::arange(size, at::kLong)).flatten();
 }
 
-at::Tensor columnsOf(const Model& model, int layer, Projection which, const at::Tensor& columns) {
-    return model.tensor(layer, weightOf(which)).to(at::kCPU, at::kDouble).index_select(1, columns);
+at::Tensor columnsOf(const Model& model, int layer, Projection which, const at::Tensor& columns, at::Device device) {
+    return model.tensor(layer, weightOf(which)).to(device).to(at::kDouble).index_select(1, columns.to(device));
 }
 
 std::int64_t unitColumns(const ModelSpec& spec, int layer, Projection which) {
     return which == Projection::output ? layerOf(spec, layer).headDim : 1;
 }
 
-SumParts emptySums(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which) {
+SumParts emptySums(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which, at::Device device) {
     const std::int64_t width = keptColumns(spec, layer, mask, which).numel();
-    return {FitSums(width, spec.hidden), FitSums(width, spec.hidden)};
+    return {FitSums(width, spec.hidden, device), FitSums(width, spec.hidden, device)};
 }
 
 void addSums(const Model& model, const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
@@ -224,7 +225,8 @@ LayerCompensation withFitted(const Model& model, int layer, const LayerMask& mas
     const at::Tensor columns = keptColumns(spec, layer, mask, which);
     const at::Tensor update = model.update(layer, weightOf(which));
     weight =
-        wholeWeight(update.defined() ? fitted.weight - update.index_select(1, columns) : fitted.weight, columns, width);
+        wholeWeight(update.defined() ? fitted.weight.to(at::kCPU) - update.index_select(1, columns) : fitted.weight,
+                    columns, width);
     return whole;
 }
 

@@ -51,8 +51,8 @@ Targets targetsOf(const Model& model, const Plan& dense, int layer, const at::Te
 
 /// The columns of a projection that a mask keeps. int64
 at::Tensor keptColumns(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which);
-/// The weight of the model in these columns, [hidden, columns], float64 on the CPU.
-at::Tensor columnsOf(const Model& model, int layer, Projection which, const at::Tensor& columns);
+/// The weight of the model in these columns, [hidden, columns], float64.
+at::Tensor columnsOf(const Model& model, int layer, Projection which, const at::Tensor& columns, at::Device device);
 /// Number of successive columns of a unit.
 std::int64_t unitColumns(const ModelSpec& spec, int layer, Projection which);
 
@@ -68,7 +68,7 @@ void addSums(const Model& model, const Plan& plan, int layer, const at::Tensor& 
              OfProjections<SumParts>& sums);
 
 /// Empty sums for the kept columns of a mask.
-SumParts emptySums(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which);
+SumParts emptySums(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which, at::Device device);
 
 /// The compensation of a layer in which one projection is replaced by a fitted one. The other stays as it is. A
 /// replaced weight is without the update of an adapter, which the model adds to it.

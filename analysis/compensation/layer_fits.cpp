@@ -26,6 +26,10 @@ at::Tensor placesIn(const at::Tensor& all, const at::Tensor& columns) {
     return at::searchsorted(all, columns);
 }
 
+bool contains(const at::Tensor& all, const at::Tensor& columns) {
+    return at::isin(columns, all).all().item<bool>();
+}
+
 } // namespace
 
 LayerFits::LayerFits(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
@@ -63,17 +67,18 @@ void LayerFits::setPlan(const Plan& plan) {
 }
 
 FitSums LayerFits::sums(int layer, Projection which, const Progress& progress) {
+    const at::Tensor columns = keptColumns(m_model.spec(), layer, m_plan->mask().layer(layer), which);
     auto known = m_known.find({layer, which});
-    if (known == m_known.end()) {
+    if (known == m_known.end() || !contains(known->second.columns, columns)) {
         std::vector<Projection> wanted{which};
         const Projection other = which == Projection::output ? Projection::down : Projection::output;
-        if (!m_known.contains({layer, other}) && canFit(m_model.spec(), layer, m_plan->mask().layer(layer), other))
+        if (!m_known.contains({layer, other}) &&
+            canFit(m_model.spec(), layer, m_plan->mask().layer(layer), other))
             wanted.push_back(other);
         compute(layer, wanted, progress);
         known = m_known.find({layer, which});
     }
     known->second.lastUse = ++m_clock;
-    const at::Tensor columns = keptColumns(m_model.spec(), layer, m_plan->mask().layer(layer), which);
     FitSums found = columns.numel() == known->second.columns.numel()
                         ? known->second.sums
                         : known->second.sums.of(placesIn(known->second.columns, columns));
@@ -90,9 +95,10 @@ FitSums LayerFits::bypassSums(int layer, const Progress& progress) {
     mask.setLayer(layer, own);
     const auto plan = m_model.runner().plan(mask, m_plan->type());
     OfProjections<SumParts> sums;
-    sums[Projection::output] = emptySums(m_model.spec(), layer, mask.layer(layer), Projection::output);
     const std::vector<Targets>& wantedOutputs = targets(layer, progress);
     m_inputs.goTo(layer, progress);
+    sums[Projection::output] =
+        emptySums(m_model.spec(), layer, mask.layer(layer), Projection::output, m_inputs.streams().front().device());
     const auto& batches = m_inputs.batches().batches;
     for (std::size_t batch = 0; batch < batches.size(); ++batch) {
         progress.check();
@@ -126,10 +132,10 @@ const std::vector<Targets>& LayerFits::targets(int layer, const Progress& progre
 void LayerFits::compute(int layer, std::span<const Projection> wanted, const Progress& progress) {
     const LayerMask& mask = m_plan->mask().layer(layer);
     OfProjections<SumParts> sums;
-    for (const Projection which : wanted)
-        sums[which] = emptySums(m_model.spec(), layer, mask, which);
     const std::vector<Targets>& wantedOutputs = targets(layer, progress);
     m_inputs.goTo(layer, progress);
+    for (const Projection which : wanted)
+        sums[which] = emptySums(m_model.spec(), layer, mask, which, m_inputs.streams().front().device());
     const auto& batches = m_inputs.batches().batches;
     for (std::size_t batch = 0; batch < batches.size(); ++batch) {
         progress.check();

@@ -60,20 +60,21 @@ at::Tensor fittedFactors(const FitSums& sums, const at::Tensor& weight, std::int
 
 } // namespace
 
-FitSums::FitSums(std::int64_t width, std::int64_t hidden)
-    : gram(at::zeros({width, width}, at::kDouble))
-    , cross(at::zeros({width, hidden}, at::kDouble))
-    , inputs(at::zeros({width}, at::kDouble))
-    , outputs(at::zeros({hidden}, at::kDouble)) {}
+FitSums::FitSums(std::int64_t width, std::int64_t hidden, at::Device device)
+    : gram(at::zeros({width, width}, at::device(device).dtype(at::kDouble)))
+    , cross(at::zeros({width, hidden}, gram.options()))
+    , inputs(at::zeros({width}, gram.options()))
+    , outputs(at::zeros({hidden}, gram.options())) {}
 
 void FitSums::add(const at::Tensor& a, const at::Tensor& y, const at::Tensor& weights) {
-    const at::Tensor in = a.to(at::kCPU, at::kDouble);
-    const at::Tensor out = y.to(at::kCPU, at::kDouble);
-    const at::Tensor weighted = weights.defined() ? in * weights.unsqueeze(1) : in;
+    const at::Tensor in = a.to(gram.options());
+    const at::Tensor out = y.to(gram.options());
+    const at::Tensor factors = weights.defined() ? weights.to(gram.options()).unsqueeze(1) : weights;
+    const at::Tensor weighted = factors.defined() ? in * factors : in;
     gram.addmm_(weighted.t(), in);
     cross.addmm_(weighted.t(), out);
     inputs += weighted.sum(0);
-    const at::Tensor weightedOut = weights.defined() ? out * weights.unsqueeze(1) : out;
+    const at::Tensor weightedOut = factors.defined() ? out * factors : out;
     outputs += weightedOut.sum(0);
     squares += (weightedOut * out).sum().item<double>();
     weight += weights.defined() ? weights.sum().item<double>() : static_cast<double>(in.size(0));
@@ -89,10 +90,11 @@ void FitSums::add(const FitSums& other) {
 }
 
 FitSums FitSums::of(const at::Tensor& columns) const {
+    const at::Tensor index = columns.to(gram.device());
     FitSums chosen = *this;
-    chosen.gram = gram.index_select(0, columns).index_select(1, columns);
-    chosen.cross = cross.index_select(0, columns);
-    chosen.inputs = inputs.index_select(0, columns);
+    chosen.gram = gram.index_select(0, index).index_select(1, index);
+    chosen.cross = cross.index_select(0, index);
+    chosen.inputs = inputs.index_select(0, index);
     return chosen;
 }
 

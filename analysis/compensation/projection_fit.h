@@ -8,7 +8,7 @@
 
 namespace secateur {
 
-// For sources only: includes ATen. All tensors are float64 on the CPU.
+// For sources only: includes ATen. All tensors are float64. Those of one fit are on one device.
 
 /// Weighted sums over tokens of a projection's inputs a [width] and of the outputs y [hidden] that it should have,
 /// without its bias. They are additive.
@@ -21,12 +21,12 @@ struct FitSums {
     double weight = 0;  ///< sum of w
 
     FitSums() = default;
-    FitSums(std::int64_t width, std::int64_t hidden);
-    /// @param a [tokens, width] @param y [tokens, hidden], both of any floating type
-    /// @param weights [tokens] float64; undefined = 1 for each token
+    FitSums(std::int64_t width, std::int64_t hidden, at::Device device = at::kCPU);
+    /// @param a [tokens, width] @param y [tokens, hidden], both of any floating type on any device
+    /// @param weights [tokens] float64 on any device; undefined = 1 for each token
     void add(const at::Tensor& a, const at::Tensor& y, const at::Tensor& weights = {});
     void add(const FitSums& other);
-    /// The sums of some inputs only. @param columns [columns] int64
+    /// The sums of some inputs only. @param columns [columns] int64 on any device
     FitSums of(const at::Tensor& columns) const;
 };
 

@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -80,15 +81,45 @@ std::string layoutOption(const StrategyRequest& request) {
     return layout;
 }
 
+/// Sets the order of heads and neurons: wanda, obs, or metrics of heads and of neurons.
+void setOrder(const StrategyRequest& request, StepRules& rules) {
+    const std::string text = request.option("order");
+    rules.order = text == "obs" ? StepOrder::obs : StepOrder::wanda;
+    if (text == "wanda" || text == "obs")
+        return;
+    for (const std::string& name : split(text, '/')) {
+        const MetricInfo* info = findMetric(name);
+        const bool ranks = info && (info->ranks == CutUnit::head || info->ranks == CutUnit::neuron);
+        if (!ranks || info->pruneFirst == PruneFirst::neither)
+            throw UsageError(fmt::format("order={} must be wanda, obs, or the id of a metric that ranks heads or "
+                                         "neurons for cutting; two are separated by /",
+                                         text),
+                             std::string(request.info->id));
+        rules.metrics.push_back({info, {}});
+    }
+}
+
+/// Values of a metric, with signs by which the lowest are cut first. Units without a value go last.
+Matrix withLowestFirst(const MetricResult& metric) {
+    Matrix values = metric.values;
+    for (double& value : values.values())
+        if (std::isnan(value))
+            value = std::numeric_limits<double>::max();
+        else if (metric.request.info->pruneFirst == PruneFirst::high)
+            value = -value;
+    return values;
+}
+
 StepRules rulesOf(const StrategyRequest& request, const Protection& protection) {
     StepRules rules;
     rules.kinds = stepKindsOf(request);
     rules.restores = isFirstOf(request, "restore", "weights", "none");
-    rules.order = isFirstOf(request, "order", "wanda", "obs") ? StepOrder::wanda : StepOrder::obs;
+    setOrder(request, rules);
     rules.share = numberOption(request, "step", 0, 1);
     rules.mu = numberOption(request, "mu", 1e-6, 1e6);
     rules.protection = protection;
     rules.isUniform = layoutOption(request) == uniformLayout;
+    rules.swaps = request.option("swaps") == "true";
     return rules;
 }
 
@@ -139,7 +170,7 @@ PruningMask everythingCut(const PruneContext& context, const StepRules& rules) {
 
 class SearchPath : public PrunePath {
 public:
-    explicit SearchPath(const PruneContext& context)
+    SearchPath(const PruneContext& context, const Progress& progress)
         : m_context(context)
         , m_rules(rulesOf(context.request.strategy, context.protection))
         , m_split(withLastQuarterHeldOut(*context.inputs.text))
@@ -149,6 +180,8 @@ public:
             throw Error("has layers that share their weights: they cannot be restored one by one",
                         context.model.card().path);
         obeyLayout(m_rules, layoutOption(context.request.strategy));
+        for (const MetricRequest& metric : m_rules.metrics)
+            m_rules.values[*metric.info->ranks] = withLowestFirst(context.measure(metric, progress));
     }
 
     std::size_t steps() const override {
@@ -160,7 +193,10 @@ public:
     bool measuresSteps() const override { return true; }
 
     PruneResult after(std::size_t steps, const Progress& progress) override {
-        return resultOf(growthFor(BudgetOf::layerParameters), steps, progress);
+        SearchGrowth& growth = growthFor(BudgetOf::layerParameters);
+        while (growth.steps() < steps && growth.grow(100, progress)) {
+        }
+        return resultOf(growth, growth.sequence(std::min(steps, growth.steps())));
     }
 
     PruneResult spend(const Budget& budget, const Progress& progress) override {
@@ -244,25 +280,29 @@ private:
             if (watch.made)
                 watch.made({mask, steps + 1, growth.lossAfter(0), growth.lossAfter(steps + 1), saved, budget.amount});
         }
-        PruneResult result = resultOf(growth, steps, progress);
+        const bool swaps = m_rules.swaps && !isStopped && saved >= target;
+        PruneResult result =
+            resultOf(growth, swaps ? growth.exchanged(steps, target, progress) : growth.sequence(steps));
         if (isStopped)
             result.stoppedAt = saved;
         return result;
     }
 
-    PruneResult resultOf(SearchGrowth& growth, std::size_t steps, const Progress& progress) const {
-        while (growth.steps() < steps && growth.grow(100, progress)) {
-        }
+    PruneResult resultOf(const SearchGrowth& growth, const SearchSequence& steps) const {
         m_context.model.checkFiles();
-        const std::size_t made = std::min(steps, growth.steps());
-        PruneResult result{.mask = growth.maskAfter(made), .history = growth.historyAfter(made)};
-        result.order = growth.orderAfter(made);
+        PruneResult result{.mask = steps.empty() ? m_context.base : steps.back().mask,
+                           .history = growth.historyOf(steps)};
+        result.order = orderOf(steps);
         result.data = m_context.inputs.text->data;
         result.textDigest = m_context.inputs.text->digest;
         result.notes.push_back(fmt::format("{}: {} candidates measured on {} tokens that were not fitted, {} skipped "
                                            "by the queue",
                                            m_context.request.strategy.info->id, growth.measured(),
                                            growth.heldOutTokens(), growth.skipped()));
+        if (growth.undone() > 0)
+            result.notes.push_back(fmt::format("{}: {} of {} exchanges of a last step lowered the loss",
+                                               m_context.request.strategy.info->id, growth.swapped(),
+                                               growth.undone()));
         return result;
     }
 
@@ -283,8 +323,8 @@ std::string layoutOfBytes(const StrategyRequest& request, std::string_view forma
     return format == "gguf" ? "deci" : "per_layer";
 }
 
-std::unique_ptr<PrunePath> beginSearch(const PruneContext& context, const Progress& /*progress*/) {
-    return std::make_unique<SearchPath>(context);
+std::unique_ptr<PrunePath> beginSearch(const PruneContext& context, const Progress& progress) {
+    return std::make_unique<SearchPath>(context, progress);
 }
 
 double searchPasses(const ModelSpec& spec, const PruneRequest& request) {

@@ -20,7 +20,6 @@ namespace secateur {
 
 namespace {
 
-constexpr double perNat = 1e6;
 constexpr double beginningShare = 0.2; ///< of the progress, for the first prices
 
 /// The text of a walk. For an encoder without a head, with the pooled outputs of the dense model.
@@ -32,16 +31,16 @@ VariantText searchText(const Model& model, const CalibrationText& text) {
     return own;
 }
 
-double roundedLoss(std::span<const WindowLoss> losses) {
-    return std::round(meanLoss(losses) * perNat) / perNat;
-}
-
 bool cutsUnits(StepKind kind) {
     return kind == StepKind::heads || kind == StepKind::neurons || kind == StepKind::groups ||
            kind == StepKind::headsOfGroups;
 }
 
 } // namespace
+
+double roundedMeanLoss(std::span<const WindowLoss> losses) {
+    return std::round(meanLoss(losses) * lossSteps) / lossSteps;
+}
 
 SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Savings& savings, SearchTexts texts,
                            StepRules rules, BudgetOf of, const PruneWatch& watch)
@@ -54,6 +53,7 @@ SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Sa
     , m_candidates(model, m_fits, std::move(rules))
     , m_walk(model, *m_plan, searchText(model, texts.heldOut))
     , m_beginning(firstQuarter(texts.heldOut))
+    , m_mask(base)
     , m_watch(watch) {
     std::ranges::copy_if(watch.known, std::back_inserter(m_known),
                          [&](const StepPrice& price) { return price.of == of; });
@@ -77,7 +77,7 @@ Progress SearchGrowth::stepReport(double target, const Progress& progress) const
     std::string state = fmt::format("{:.1f} of {}% saved", m_saved, exactly(target));
     if (m_hasBegun)
         state += fmt::format(", {} steps, loss {} -> {}", m_steps.size(), significant(m_before, 5),
-                             significant(lossNow(), 5));
+                             significant(m_loss, 5));
     return Progress(
         [own = progress.part(done, done), state = std::move(state)](double fraction, std::string_view text) {
             own.report(fraction, fmt::format("{}, {}", state, text));
@@ -88,7 +88,7 @@ Progress SearchGrowth::stepReport(double target, const Progress& progress) const
 bool SearchGrowth::prepare(Candidate& candidate, const Progress& progress) {
     progress.report(0, candidate.layer == SearchSteps::allLayers ? std::string("all layers")
                                                                  : fmt::format("layer {}", candidate.layer));
-    candidate.mask = m_candidates.next(mask(), candidate.layer, candidate.kind, progress);
+    candidate.mask = m_candidates.next(m_mask, candidate.layer, candidate.kind, progress);
     if (!candidate.mask)
         return false;
     candidate.saved = m_savings.percentage(*candidate.mask, m_of) - m_saved;
@@ -103,21 +103,21 @@ std::vector<double> SearchGrowth::losses(VariantWalk& walk, std::span<const Cand
     const int layer = candidates.front().layer;
     for (const Candidate& candidate : candidates)
         if (layer == SearchSteps::allLayers)
-            found.push_back(roundedLoss(walk.whole(*m_model.runner().plan(*candidate.mask, m_plan->type()), progress)));
+            found.push_back(roundedMeanLoss(walk.whole(*m_model.runner().plan(*candidate.mask, m_plan->type()), progress)));
         else // each in a group of its own, so that rounding does not depend on the others
             variants.push_back({candidate.mask->layer(layer), variants.size()});
     if (variants.empty())
         return found;
     walk.goTo(layer, progress);
     for (const auto& one : walk.under(variants, fmt::format("candidates of layer {}", layer), progress))
-        found.push_back(roundedLoss(one));
+        found.push_back(roundedMeanLoss(one));
     return found;
 }
 
 /// Measures a candidate on the whole held-out text.
 void SearchGrowth::measure(Candidate& candidate, const Progress& progress) {
     candidate.loss = losses(m_walk, std::span(&candidate, 1), progress).front();
-    candidate.rise = std::llround((candidate.loss - lossNow()) * perNat);
+    candidate.rise = std::llround((candidate.loss - m_loss) * lossSteps);
     candidate.measuredAt = std::ssize(m_steps);
 }
 
@@ -136,7 +136,7 @@ std::vector<SearchGrowth::Candidate> SearchGrowth::firstSteps(int layer, Variant
     const std::vector<double> found = losses(walk, own, progress);
     std::vector<StepPrice> prices;
     for (std::size_t i = 0; i < own.size(); ++i) {
-        own[i].rise = std::llround((found[i] - before) * perNat);
+        own[i].rise = std::llround((found[i] - before) * lossSteps);
         own[i].mask.reset();
         prices.push_back(priceOf(own[i]));
     }
@@ -147,10 +147,10 @@ std::vector<SearchGrowth::Candidate> SearchGrowth::firstSteps(int layer, Variant
 /// Estimates the prices of all first steps.
 void SearchGrowth::begin(const Progress& progress) {
     m_queue.clear();
-    m_before = roundedLoss(m_walk.whole(progress));
+    m_before = m_loss = roundedMeanLoss(m_walk.whole(progress));
     const CalibrationText beginning = m_beginning.text();
     VariantWalk walk(m_model, *m_plan, searchText(m_model, beginning));
-    const double before = roundedLoss(walk.whole(progress));
+    const double before = roundedMeanLoss(walk.whole(progress));
     const int layers = m_model.spec().layerCount();
     for (int layer = SearchSteps::allLayers; layer < layers; ++layer) {
         const double done = beginningShare * std::max(layer, 0) / layers;
@@ -174,7 +174,7 @@ std::vector<SearchGrowth::Candidate> SearchGrowth::knownSteps(int layer) {
         }
         own.push_back({.layer = layer,
                        .kind = static_cast<StepKind>(known.kind),
-                       .rise = std::llround(known.rise * perNat),
+                       .rise = std::llround(known.rise * lossSteps),
                        .saved = known.saved});
     }
     return own;
@@ -182,7 +182,7 @@ std::vector<SearchGrowth::Candidate> SearchGrowth::knownSteps(int layer) {
 
 /// The next price of an interrupted search. What does not fit this one is forgotten.
 std::optional<StepPrice> SearchGrowth::knownPrice(const Candidate& candidate) {
-    if (m_known.empty())
+    if (m_isBranch || m_known.empty())
         return std::nullopt;
     const StepPrice next = m_known.front();
     if (next.isEstimate || next.layer != candidate.layer || next.kind != static_cast<int>(candidate.kind)) {
@@ -199,12 +199,12 @@ StepPrice SearchGrowth::priceOf(const Candidate& candidate) const {
             .kind = static_cast<int>(candidate.kind),
             .isEstimate = candidate.measuredAt < 0,
             .saved = candidate.saved,
-            .rise = static_cast<double>(candidate.rise) / perNat,
+            .rise = static_cast<double>(candidate.rise) / lossSteps,
             .loss = candidate.loss};
 }
 
 void SearchGrowth::record(std::span<const StepPrice> prices) const {
-    if (m_watch.priced)
+    if (m_watch.priced && !m_isBranch)
         m_watch.priced(prices);
 }
 
@@ -213,7 +213,7 @@ bool SearchGrowth::renewFirst(const Progress& progress) {
     Candidate candidate{.layer = m_queue.front().layer, .kind = m_queue.front().kind};
     if (const auto known = knownPrice(candidate)) {
         candidate.saved = known->saved;
-        candidate.rise = std::llround(known->rise * perNat);
+        candidate.rise = std::llround(known->rise * lossSteps);
         candidate.loss = known->loss;
         candidate.measuredAt = known->isGone ? -1 : std::ssize(m_steps);
     } else {
@@ -234,21 +234,25 @@ bool SearchGrowth::renewFirst(const Progress& progress) {
 }
 
 bool SearchGrowth::grow(double target, const Progress& progress) {
-    const Progress report = stepReport(target, progress);
     if (!m_hasBegun)
-        begin(progress);
+        begin(stepReport(target, progress));
+    return makeStep(stepReport(target, progress));
+}
+
+/// Makes the cheapest step of the queue. Returns false if nothing is left to cut.
+bool SearchGrowth::makeStep(const Progress& progress) {
     std::int64_t measured = 0;
     while (!m_queue.empty()) {
         std::ranges::iter_swap(m_queue.begin(), std::ranges::min_element(m_queue, isCheaper));
         if (!isCurrent(m_queue.front())) {
-            if (!renewFirst(report))
+            if (!renewFirst(progress))
                 continue;
             ++measured;
             if (!isCheapEnough(m_queue.front()))
                 continue;
         }
         Candidate& first = m_queue.front();
-        if (first.mask || prepare(first, report)) {
+        if (first.mask || prepare(first, progress)) {
             m_skipped += std::ssize(m_queue) - measured;
             take(first);
             return true;
@@ -274,15 +278,30 @@ bool SearchGrowth::isCheapEnough(const Candidate& first) const {
 
 /// Makes a step. The next step of its kind in the layer waits with the same price until it is measured.
 void SearchGrowth::take(const Candidate& candidate) {
-    Step step{*candidate.mask, candidate.loss, cutsOf(*candidate.mask, candidate)};
-    auto plan = m_model.runner().plan(step.mask, m_plan->type());
+    SearchStep step{.mask = *candidate.mask,
+                    .loss = candidate.loss,
+                    .rise = candidate.loss - m_loss,
+                    .saved = candidate.saved,
+                    .layer = candidate.layer,
+                    .kind = candidate.kind,
+                    .cuts = cutsOf(*candidate.mask, candidate),
+                    .waiting = {}};
+    setMask(step.mask);
+    m_loss = step.loss;
+    for (Candidate& waiting : m_queue)
+        waiting.mask.reset();
+    step.waiting = m_queue;
+    m_steps.push_back(std::move(step));
+}
+
+/// Goes on under another mask.
+void SearchGrowth::setMask(const PruningMask& mask) {
+    auto plan = m_model.runner().plan(mask, m_plan->type());
     m_walk.setPlan(*plan);
     m_fits.setPlan(*plan);
     m_plan = std::move(plan);
-    m_saved = m_savings.percentage(step.mask, m_of);
-    m_steps.push_back(std::move(step));
-    for (Candidate& waiting : m_queue)
-        waiting.mask.reset();
+    m_saved = m_savings.percentage(mask, m_of);
+    m_mask = mask;
 }
 
 /// The units that a step cuts.
@@ -295,32 +314,28 @@ std::vector<OrderedCut> SearchGrowth::cutsOf(const PruningMask& after, const Can
             continue;
         for (int index = 0; index < unitsIn(spec.layers[static_cast<std::size_t>(layer)], unit); ++index)
             if (candidate.kind == StepKind::bypass ||
-                (isCut(after, spec, unit, layer, index) && !isCut(mask(), spec, unit, layer, index)))
+                (isCut(after, spec, unit, layer, index) && !isCut(m_mask, spec, unit, layer, index)))
                 cuts.push_back({unit, layer, index, candidate.loss});
     }
     return cuts;
 }
 
-std::vector<OrderedCut> SearchGrowth::orderAfter(std::size_t steps) const {
+std::vector<OrderedCut> orderOf(const SearchSequence& steps) {
     std::vector<OrderedCut> order;
-    for (std::size_t i = 0; i < steps; ++i)
-        order.insert(order.end(), m_steps[i].cuts.begin(), m_steps[i].cuts.end());
+    for (const SearchStep& step : steps)
+        order.insert(order.end(), step.cuts.begin(), step.cuts.end());
     return order;
 }
 
-PruneHistory SearchGrowth::historyAfter(std::size_t steps) const {
+PruneHistory SearchGrowth::historyOf(const SearchSequence& steps) const {
     PruneHistory history{.measure = givesPooledOutput(m_model) ? "pooled_half_square" : "loss_nats",
                          .before = m_before,
                          .cuts = {},
-                         .steps = static_cast<int>(steps)};
-    double before = m_before;
-    for (std::size_t i = 0; i < steps; ++i) {
-        const Step& step = m_steps[i];
-        for (const OrderedCut& cut : step.cuts)
+                         .steps = static_cast<int>(steps.size())};
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        for (const OrderedCut& cut : steps[i].cuts)
             history.cuts.push_back(
-                {static_cast<int>(i + 1), {cut.layer, cut.index}, step.loss - before, step.loss, cut.unit});
-        before = step.loss;
-    }
+                {static_cast<int>(i + 1), {cut.layer, cut.index}, steps[i].rise, steps[i].loss, cut.unit});
     return history;
 }
 

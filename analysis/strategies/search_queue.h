@@ -24,6 +24,37 @@ struct SearchTexts {
     const CalibrationText& heldOut; ///< losses are measured on it
 };
 
+inline constexpr double lossSteps = 1e6; ///< losses are compared after rounding to so many parts of a nat
+/// The mean loss of a text, rounded.
+double roundedMeanLoss(std::span<const WindowLoss> losses);
+
+/// A step that waits in the queue of a search with its last measured price.
+struct WaitingStep {
+    int layer = 0; ///< or SearchSteps::allLayers
+    StepKind kind = StepKind::heads;
+    std::int64_t rise = 0;        ///< of the loss, in 1e-6 nats
+    double saved = 0;             ///< percentage of the dense model's amount
+    std::int64_t measuredAt = -1; ///< number of steps when it was measured; -1 = not at this state
+    double loss = 0;
+    std::optional<PruningMask> mask = {}; ///< after the step; only of the present number of steps
+};
+
+/// A step that a search has made.
+struct SearchStep {
+    PruningMask mask; ///< after the step
+    double loss = 0;
+    double rise = 0; ///< of the loss, in nats
+    double saved = 0;
+    int layer = 0;
+    StepKind kind = StepKind::heads;
+    std::vector<OrderedCut> cuts;
+    std::vector<WaitingStep> waiting; ///< the queue after the step
+};
+using SearchSequence = std::vector<SearchStep>;
+
+/// The cuts of a sequence; the score is the loss after the step.
+std::vector<OrderedCut> orderOf(const SearchSequence& steps);
+
 /// A search for one kind of budget. Its steps can be continued at any time.
 class SearchGrowth {
 public:
@@ -39,36 +70,27 @@ public:
 
     std::size_t steps() const { return m_steps.size(); }
     const PruningMask& maskAfter(std::size_t steps) const { return steps == 0 ? m_base : m_steps[steps - 1].mask; }
-    /// The cuts of the first steps; the score is the loss after the step.
-    std::vector<OrderedCut> orderAfter(std::size_t steps) const;
-    PruneHistory historyAfter(std::size_t steps) const;
     double lossAfter(std::size_t steps) const { return steps == 0 ? m_before : m_steps[steps - 1].loss; }
+    SearchSequence sequence(std::size_t steps) const {
+        return {m_steps.begin(), m_steps.begin() + static_cast<std::ptrdiff_t>(steps)};
+    }
+    PruneHistory historyOf(const SearchSequence& steps) const;
+
+    /// The first steps, of which the last ones of some layers are exchanged for others while the measured loss falls
+    /// and `target` per cent are saved. Later steps continue from the steps before the exchange. @throws Cancelled
+    SearchSequence exchanged(std::size_t steps, double target, const Progress& progress);
 
     std::int64_t measured() const { return m_measured; } ///< number of candidates whose loss was measured
     std::int64_t skipped() const { return m_skipped; }   ///< number of candidates that waited in the queue at a step
+    std::int64_t undone() const { return m_undone; }     ///< number of steps that exchanged() tried to exchange
+    std::int64_t swapped() const { return m_swapped; }   ///< number of exchanges that lowered the loss
     std::int64_t heldOutTokens() const { return m_walk.losses().tokens(); }
 
 private:
-    struct Step {
-        PruningMask mask;
-        double loss = 0;
-        std::vector<OrderedCut> cuts;
-    };
-
-    /// A step that waits in the queue with its last measured price.
-    struct Candidate {
-        int layer = 0; ///< or SearchSteps::allLayers
-        StepKind kind = StepKind::heads;
-        std::int64_t rise = 0;        ///< of the loss, in 1e-6 nats
-        double saved = 0;             ///< percentage of the dense model's amount
-        std::int64_t measuredAt = -1; ///< number of steps when it was measured; -1 = not on the whole text
-        double loss = 0;
-        std::optional<PruningMask> mask = {}; ///< after the step; only of the present number of steps
-    };
+    using Candidate = WaitingStep;
+    class Branch;
 
     static bool isCheaper(const Candidate& one, const Candidate& other);
-    const PruningMask& mask() const { return maskAfter(m_steps.size()); }
-    double lossNow() const { return lossAfter(m_steps.size()); }
     bool isCurrent(const Candidate& candidate) const { return candidate.measuredAt == std::ssize(m_steps); }
     void begin(const Progress& progress);
     std::vector<Candidate> firstSteps(int layer, VariantWalk& walk, double before, const Progress& progress);
@@ -77,6 +99,9 @@ private:
     void measure(Candidate& candidate, const Progress& progress);
     bool renewFirst(const Progress& progress);
     bool isCheapEnough(const Candidate& first) const;
+    bool makeStep(const Progress& progress);
+    void setMask(const PruningMask& mask);
+    bool undo(const SearchSequence& from, std::size_t step, const Progress& progress);
     std::vector<Candidate> knownSteps(int layer);
     std::optional<StepPrice> knownPrice(const Candidate& candidate);
     StepPrice priceOf(const Candidate& candidate) const;
@@ -95,14 +120,19 @@ private:
     VariantWalk m_walk;
     TextPart m_beginning; ///< of the held-out text, on which first prices are estimated
     std::vector<Candidate> m_queue;
-    std::vector<Step> m_steps;
+    SearchSequence m_steps;
+    PruningMask m_mask;  ///< the present one: that of the last step, except within exchanged()
+    double m_loss = 0;   ///< under the present mask
     double m_before = 0; ///< loss under the base
-    double m_saved = 0;  ///< percentage that the steps save
+    double m_saved = 0;  ///< percentage that the present mask saves
+    bool m_isBranch = false; ///< whether steps are those of an exchange, whose prices are not recorded
     bool m_hasBegun = false;
     const PruneWatch& m_watch;
     std::deque<StepPrice> m_known; ///< prices of an interrupted search that are still to come
     std::int64_t m_measured = 0;
     std::int64_t m_skipped = 0;
+    std::int64_t m_undone = 0;
+    std::int64_t m_swapped = 0;
 };
 
 } // namespace secateur

@@ -25,11 +25,12 @@ Projection projectionOf(CutUnit unit) {
 
 /// The weight that the mask gives a projection, in some columns: the model's, or the restored one. [hidden, columns]
 at::Tensor currentWeight(const Model& model, const PruningMask& mask, int layer, Projection which,
-                         const at::Tensor& columns) {
+                         const at::Tensor& columns, at::Device device) {
     const WeightName name = which == Projection::output ? WeightName::output : WeightName::down;
     return projectionWeight(model, layer, name, compensationOf(mask.layer(layer)))
-        .to(at::kCPU, at::kDouble)
-        .index_select(1, columns);
+        .to(device)
+        .to(at::kDouble)
+        .index_select(1, columns.to(device));
 }
 
 /// Wanda's score of each unit: the sum over its columns of the size of the weights times the norm of the input.
@@ -47,7 +48,7 @@ at::Tensor obsScores(const at::Tensor& weight, const FitSums& sums, std::int64_t
     if (unitColumns == 1)
         return weight.square().sum(0) / inverse.diagonal();
     const std::int64_t units = weight.size(1) / unitColumns;
-    at::Tensor scores = at::empty({units}, at::kDouble);
+    at::Tensor scores = at::empty({units}, weight.options());
     for (std::int64_t unit = 0; unit < units; ++unit) {
         const std::int64_t first = unit * unitColumns;
         const at::Tensor block = inverse.narrow(0, first, unitColumns).narrow(1, first, unitColumns);
@@ -123,23 +124,35 @@ std::vector<int> SearchSteps::candidates(const PruningMask& mask, int layer, Cut
     return free;
 }
 
-/// The scores of the kept units of a layer. The score of a KV group is the sum over its heads.
-std::map<int, double> SearchSteps::scores(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const {
+/// The scores of the kept heads or neurons of a layer, in their order.
+std::vector<double> SearchSteps::scoresOfKept(const PruningMask& mask, int layer, CutUnit unit,
+                                              const FitSums& sums) const {
     const ModelSpec& spec = m_model.spec();
     const Projection which = projectionOf(unit);
     const std::int64_t columns = unitColumns(spec, layer, which);
-    const at::Tensor weight =
-        currentWeight(m_model, mask, layer, which, keptColumns(spec, layer, mask.layer(layer), which));
-    const at::Tensor scores = m_rules.order == StepOrder::wanda ? wandaScores(weight, sums, columns)
-                                                                : obsScores(weight, sums, columns, m_rules.mu);
+    const at::Tensor weight = currentWeight(m_model, mask, layer, which,
+                                            keptColumns(spec, layer, mask.layer(layer), which), sums.gram.device());
+    const at::Tensor scores = (m_rules.order == StepOrder::wanda ? wandaScores(weight, sums, columns)
+                                                                 : obsScores(weight, sums, columns, m_rules.mu))
+                                  .to(at::kCPU)
+                                  .contiguous();
+    return {scores.data_ptr<double>(), scores.data_ptr<double>() + scores.numel()};
+}
+
+/// The scores of the kept units of a layer. The score of a KV group is the sum over its heads.
+std::map<int, double> SearchSteps::scores(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const {
+    const LayerSpec& own = m_model.spec().layers[static_cast<std::size_t>(layer)];
+    const auto metric = m_rules.values.find(unit == CutUnit::neuron ? CutUnit::neuron : CutUnit::head);
+    const std::vector<double> found =
+        metric == m_rules.values.end() ? scoresOfKept(mask, layer, unit, sums) : std::vector<double>();
     const std::vector<bool>& marks = unit == CutUnit::neuron ? mask.layer(layer).neurons : mask.layer(layer).heads;
     std::map<int, double> scoreOf;
-    std::int64_t place = 0;
+    std::size_t place = 0;
     for (std::size_t i = 0; i < marks.size(); ++i)
         if (marks[i]) {
             const int index = static_cast<int>(i);
-            const LayerSpec& own = spec.layers[static_cast<std::size_t>(layer)];
-            scoreOf[unit == CutUnit::kvGroup ? own.kvGroup(index) : index] += scores[place++].item<double>();
+            scoreOf[unit == CutUnit::kvGroup ? own.kvGroup(index) : index] +=
+                found.empty() ? metric->second(static_cast<std::size_t>(layer), i) : found[place++];
         }
     return scoreOf;
 }
@@ -209,7 +222,7 @@ std::optional<PruningMask> SearchSteps::bypassed(const PruningMask& mask, int la
         return std::nullopt;
     FitSums sums = m_fits.bypassSums(layer, progress);
     const at::Tensor columns = keptColumns(spec, layer, mask.layer(layer), Projection::output);
-    const at::Tensor weight = columnsOf(m_model, layer, Projection::output, columns);
+    const at::Tensor weight = columnsOf(m_model, layer, Projection::output, columns, sums.gram.device());
     double alpha = 1; // a norm of the update removes its scale
     if (spec.normPlace != NormPlace::sandwich) {
         const double square = (at::mm(weight, sums.gram) * weight).sum().item<double>();
@@ -233,7 +246,7 @@ std::optional<PruningMask> SearchSteps::bypassed(const PruningMask& mask, int la
 void SearchSteps::restore(PruningMask& mask, int layer, Projection which, const FitSums& sums) const {
     const ModelSpec& spec = m_model.spec();
     LayerMask own = mask.layer(layer);
-    const at::Tensor weight = columnsOf(m_model, layer, which, keptColumns(spec, layer, own, which));
+    const at::Tensor weight = columnsOf(m_model, layer, which, keptColumns(spec, layer, own, which), sums.gram.device());
     const FittedProjection fitted = fittedProjection(CompensationMode::weights, sums, weight, 1, m_rules.mu);
     own.compensation = std::make_shared<const LayerCompensation>(
         withFitted(m_model, layer, own, which, CompensationMode::weights, fitted));

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "analysis/base/matrix.h"
 #include "analysis/compensation/layer_fits.h"
 #include "analysis/masks/protection.h"
+#include "analysis/metrics/metric.h"
 #include "analysis/strategies/prune.h"
 
 #include <array>
@@ -26,7 +28,7 @@ inline constexpr std::array<std::string_view, 6> stepKindNames{"heads", "neurons
 /// The unit that a kind of step cuts.
 CutUnit unitOf(StepKind kind);
 
-/// The order in which heads and neurons of a layer are cut.
+/// The order in which heads and neurons of a layer are cut, unless a metric decides.
 enum class StepOrder { wanda, obs };
 
 /// Rules for the steps of the strategy `search` (resources/manual/strategies.md).
@@ -34,6 +36,9 @@ struct StepRules {
     std::vector<StepKind> kinds;
     double share = 0.17; ///< share of the layer's own heads or neurons that a step cuts, at least one
     StepOrder order = StepOrder::wanda;
+    std::vector<MetricRequest> metrics = {}; ///< of heads or neurons, which order these units instead
+    /// Values of these metrics by layer and unit, with signs by which the lowest are cut first.
+    std::map<CutUnit, Matrix> values = {};
     bool restores = true; ///< whether the kept weights of the projection are fitted again
     double mu = 0.3;      ///< in multiples of the mean diagonal
     Protection protection;
@@ -41,6 +46,7 @@ struct StepRules {
     std::function<bool(const PruningMask& mask)> allows = {};
     /// Whether a step cuts the same number of heads or neurons in all layers.
     bool isUniform = false;
+    bool swaps = true; ///< whether last steps are exchanged when the budget is reached
 };
 
 /// Makes the steps that cut a little more in one layer.
@@ -68,6 +74,7 @@ private:
     std::optional<PruningMask> withoutSublayer(const PruningMask& mask, int layer, CutUnit unit) const;
     std::optional<PruningMask> bypassed(const PruningMask& mask, int layer, const Progress& progress);
     std::vector<int> candidates(const PruningMask& mask, int layer, CutUnit unit) const;
+    std::vector<double> scoresOfKept(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const;
     std::map<int, double> scores(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const;
     std::vector<int> chosen(const PruningMask& mask, int layer, StepKind kind, const FitSums& sums) const;
     std::size_t unitsOfStep(int layer, CutUnit unit) const;

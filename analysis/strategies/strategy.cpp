@@ -74,10 +74,12 @@ constexpr std::array searchOptions{
     OptionInfo{"mu", "number", "0.3", "ridge of the restored weights, in multiples of the mean diagonal"},
     OptionInfo{"order", "text", "wanda",
                "which heads and neurons of a layer go first: wanda = smallest Wanda score; obs = least error after the "
-               "update of the others"},
+               "update of the others; or ids of metrics of heads and of neurons, separated by /"},
     OptionInfo{"restore", "text", "weights",
                "weights = fit the kept weights of the projection again at each step; none = leave them"},
     OptionInfo{"step", "number", "0.17", "share of a layer's heads or neurons that a step cuts, at least one"},
+    OptionInfo{"swaps", "bool", "true",
+               "in the end, exchange the last steps of layers for others while the measured loss falls"},
     OptionInfo{"units", "text", "heads/neurons/attention/mlps/blocks/bypass",
                "kinds of steps: heads, neurons, attention, mlps, blocks, bypass, separated by /"}};
 constexpr std::array secondOrderOptions{
