@@ -53,7 +53,7 @@ struct HistoricCut {
 
 /// The steps of a strategy that works in steps.
 struct PruneHistory {
-    std::string measure; ///< "loss_nats" (per token), "acc", "agreement" or "pooled_distance"
+    std::string measure; ///< "loss_nats" or "kl_and_loss_nats" (per token), "acc", "agreement" or "pooled_distance"
     double before = 0;   ///< value of the measure before the first cut
     std::vector<HistoricCut> cuts;
     int steps = 0; ///< number of steps whose cuts the mask has; later steps were undone

@@ -78,6 +78,8 @@ std::vector<WindowLoss> SequenceLosses::of(const Plan& plan, const at::Tensor& x
                                            std::span<const std::size_t> rows, const Progress& progress) const {
     if (m_pooled.defined())
         return ofPooled(plan, x, batch, rows);
+    if (!m_predictions.empty())
+        return ofComparison(plan, x, batch, rows);
     if (m_model.spec().family == Family::encoder)
         return ofLabels(plan, x, batch, rows);
     const ScoredRows scored{{rows.begin(), rows.end()}, m_scalars.scalar({}, batch, rows).targets};
@@ -117,6 +119,50 @@ std::vector<WindowLoss> SequenceLosses::ofPooled(const Plan& plan, const at::Ten
             throw Error(fmt::format("has a pooled output of text {} that is not finite", rows[row]),
                         m_model.card().path);
         losses.push_back({half, 1, 0, rows[row]});
+    }
+    return losses;
+}
+
+void SequenceLosses::compareWith(const Plan& plan, const PaddedBatches& batches, double share) {
+    constexpr int topTokens = 256; // of the vocabulary; the others are one class
+    std::vector<TopTokens> predictions(m_sequences.size());
+    LayerWalk walk;
+    walk.finished = [&](std::size_t batch, const at::Tensor& x) {
+        const std::vector<std::size_t>& own = batches.sequences[batch];
+        const std::vector<int> targets = m_scalars.scalar({}, batches.batches[batch], own).targets;
+        const TopTokens top = m_model.runner().topTokens(plan, x, batches.batches[batch], targets, topTokens);
+        auto token = top.tokens.begin();
+        auto probability = top.logProbabilities.begin();
+        for (const std::size_t sequence : own) {
+            const auto count = static_cast<std::ptrdiff_t>(m_scalars.targets(sequence));
+            predictions[sequence] = {top.count,
+                                     {token, token + count * top.count},
+                                     {probability, probability + count * (top.count + 1)}};
+            token += count * top.count;
+            probability += count * (top.count + 1);
+        }
+    };
+    forEachLayer(m_model.runner(), plan, batches.batches, walk);
+    m_predictions = std::move(predictions);
+    m_share = share;
+}
+
+std::vector<WindowLoss> SequenceLosses::ofComparison(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                                                     std::span<const std::size_t> rows) const {
+    TopTokens dense;
+    for (const std::size_t row : rows)
+        append(dense, m_predictions[row]);
+    const DenseComparison found =
+        m_model.runner().comparison(plan, x, batch, m_scalars.scalar({}, batch, rows).targets, dense);
+    std::vector<WindowLoss> losses;
+    std::size_t token = 0;
+    for (const std::size_t row : rows) {
+        WindowLoss loss{0, static_cast<int>(m_scalars.targets(row)), 0, row};
+        for (int i = 0; i < loss.tokens; ++i, ++token)
+            loss.nats += m_share * found.divergence[token] + (1 - m_share) * found.nats[token];
+        if (!std::isfinite(loss.nats))
+            throw Error(fmt::format("predicts no finite probabilities for text {}", row), m_model.card().path);
+        losses.push_back(loss);
     }
     return losses;
 }
@@ -225,7 +271,11 @@ VariantWalk::VariantWalk(const Model& model, const Plan& plan, const VariantText
     , m_plan(&plan)
     , m_text(text)
     , m_losses(model, text.sequences, text.labels, text.pooled)
-    , m_inputs(model.runner(), plan, paddedBatches(text.sequences, text.batchTokens)) {}
+    , m_inputs(model.runner(), plan, paddedBatches(text.sequences, text.batchTokens)) {
+    if (text.divergenceShare > 0)
+        m_losses.compareWith(*model.runner().plan(PruningMask(model.spec()), plan.type()), batches(),
+                             text.divergenceShare);
+}
 
 std::int64_t VariantWalk::streamBytes() const {
     return batches().tokens() * m_model.spec().hidden * static_cast<std::int64_t>(sizeof(float));

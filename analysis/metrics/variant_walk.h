@@ -33,6 +33,10 @@ public:
     std::size_t sequences() const { return m_sequences.size(); }
     std::int64_t tokens() const; ///< number of tokens in all sequences
 
+    /// For decoders: from now on, share * KL(plan || model) + (1 - share) * loss stands for the loss.
+    /// @param batches of all sequences
+    void compareWith(const Plan& plan, const PaddedBatches& batches, double share);
+
     /// @param x output of the last layer @param rows index of each row's sequence
     /// @returns a loss for each row; WindowLoss::index is the index of its sequence
     /// @throws Error if a loss is not finite; Cancelled
@@ -44,11 +48,15 @@ private:
                                      std::span<const std::size_t> rows) const;
     std::vector<WindowLoss> ofPooled(const Plan& plan, const at::Tensor& x, const Batch& batch,
                                      std::span<const std::size_t> rows) const;
+    std::vector<WindowLoss> ofComparison(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                                         std::span<const std::size_t> rows) const;
 
     const Model& m_model;
     std::span<const TokenSequence> m_sequences;
     GradientScalars m_scalars;
     at::Tensor m_pooled;
+    std::vector<TopTokens> m_predictions; ///< to compare with, of each sequence; empty = none
+    double m_share = 0;                   ///< of the divergence from them
 };
 
 /// Mean loss per predicted token; of classifiers per labelled text.
@@ -62,6 +70,8 @@ struct VariantText {
     std::int64_t waitingBytes =
         std::int64_t{1} << 30; ///< maximum of streams that wait for the next layers, if the plan is not resident
     at::Tensor pooled = {};    ///< for an encoder without a head, as for SequenceLosses
+    /// For decoders: share * KL(dense model || model) + (1 - share) * loss stands for the loss.
+    double divergenceShare = 0;
 };
 
 /// A mask of one layer in place of the plan's.

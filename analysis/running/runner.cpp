@@ -117,4 +117,10 @@ ComputeType computeTypeOf(std::string_view wanted) {
                 "The dtypes are: auto, float32, bfloat16, float16");
 }
 
+void append(TopTokens& to, const TopTokens& more) {
+    to.count = more.count;
+    to.tokens.insert(to.tokens.end(), more.tokens.begin(), more.tokens.end());
+    to.logProbabilities.insert(to.logProbabilities.end(), more.logProbabilities.begin(), more.logProbabilities.end());
+}
+
 } // namespace secateur

@@ -91,6 +91,15 @@ struct TopTokens {
     bool operator==(const TopTokens&) const = default;
 };
 
+/// A comparison with the predictions of a dense model at some positions.
+struct DenseComparison {
+    std::vector<float> nats;       ///< losses at the targets
+    std::vector<float> divergence; ///< KL(dense || model) in nats
+};
+
+/// Appends the positions of other tokens. Both have the same count.
+void append(TopTokens& to, const TopTokens& more);
+
 /// A teacher's probabilities at the targets of a batch, for decoders. The loss of a target is then (1 - W)
 /// cross-entropy + W KL(teacher || model), over the teacher's tokens and the class of all others.
 struct TeacherTargets {
@@ -174,6 +183,12 @@ public:
     /// @param targets [rows * positions], -1 = no target @param count tokens of a position
     virtual TopTokens topTokens(const Plan& plan, const at::Tensor& x, const Batch& batch, std::span<const int> targets,
                                 int count) const = 0;
+
+    /// Losses and divergences at the positions with a target, in the order of the batch, for decoders only. Divergences
+    /// are those of the tokens of `dense` and the class of all other tokens. Computed in chunks, as losses().
+    /// @param targets [rows * positions], -1 = no target @param dense of the same positions @throws Error if it is not
+    virtual DenseComparison comparison(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                                       std::span<const int> targets, const TopTokens& dense) const = 0;
 
     /// The scalars of the rows, and the gradient of their sum with respect to x.
     /// @param targets for decoders [rows * positions], -1 = no target; for classifiers the labels [rows]; otherwise

@@ -127,6 +127,8 @@ namespace {
 std::pair<std::string, std::string> wordsFor(const std::string& measure) {
     if (measure == "loss_nats")
         return {"loss", " nats/token"};
+    if (measure == "kl_and_loss_nats")
+        return {"loss and divergence from the dense model", " nats/token"};
     if (measure == "acc")
         return {"accuracy", ""};
     if (measure == "pooled_half_square")

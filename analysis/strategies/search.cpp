@@ -119,6 +119,7 @@ StepRules rulesOf(const StrategyRequest& request, const Protection& protection) 
     rules.mu = numberOption(request, "mu", 1e-6, 1e6);
     rules.protection = protection;
     rules.isUniform = layoutOption(request) == uniformLayout;
+    rules.divergence = numberOption(request, "divergence", 0, 1);
     rules.swaps = request.option("swaps") == "true";
     return rules;
 }

@@ -23,8 +23,10 @@ namespace {
 constexpr double beginningShare = 0.2; ///< of the progress, for the first prices
 
 /// The text of a walk. For an encoder without a head, with the pooled outputs of the dense model.
-VariantText searchText(const Model& model, const CalibrationText& text) {
+VariantText searchText(const Model& model, const CalibrationText& text, const StepRules& rules) {
     VariantText own = variantText(text);
+    if (model.spec().family != Family::encoder)
+        own.divergenceShare = rules.divergence;
     if (givesPooledOutput(model))
         own.pooled = pooledOutputs(model, *model.runner().plan(PruningMask(model.spec()), text.type),
                                    paddedBatches(text.sequences, text.batchTokens), {});
@@ -51,7 +53,7 @@ SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Sa
     , m_plan(model.runner().plan(base, texts.heldOut.type))
     , m_fits(model, *m_plan, texts.fitted.sequences, texts.fitted.batchTokens, texts.fitted.streamBytes)
     , m_candidates(model, m_fits, std::move(rules))
-    , m_walk(model, *m_plan, searchText(model, texts.heldOut))
+    , m_walk(model, *m_plan, searchText(model, texts.heldOut, m_candidates.rules()))
     , m_beginning(firstQuarter(texts.heldOut))
     , m_mask(base)
     , m_watch(watch) {
@@ -76,7 +78,8 @@ Progress SearchGrowth::stepReport(double target, const Progress& progress) const
     const double done = m_hasBegun ? beginningShare + (1 - beginningShare) * share : 0;
     std::string state = fmt::format("{:.1f} of {}% saved", m_saved, exactly(target));
     if (m_hasBegun)
-        state += fmt::format(", {} steps, loss {} -> {}", m_steps.size(), significant(m_before, 5),
+        state += fmt::format(", {} steps, {} {} -> {}", m_steps.size(),
+                             measure() == "loss_nats" ? "loss" : "cost", significant(m_before, 5),
                              significant(m_loss, 5));
     return Progress(
         [own = progress.part(done, done), state = std::move(state)](double fraction, std::string_view text) {
@@ -149,7 +152,7 @@ void SearchGrowth::begin(const Progress& progress) {
     m_queue.clear();
     m_before = m_loss = roundedMeanLoss(m_walk.whole(progress));
     const CalibrationText beginning = m_beginning.text();
-    VariantWalk walk(m_model, *m_plan, searchText(m_model, beginning));
+    VariantWalk walk(m_model, *m_plan, searchText(m_model, beginning, m_candidates.rules()));
     const double before = roundedMeanLoss(walk.whole(progress));
     const int layers = m_model.spec().layerCount();
     for (int layer = SearchSteps::allLayers; layer < layers; ++layer) {
@@ -269,7 +272,8 @@ bool SearchGrowth::isCheapEnough(const Candidate& first) const {
     const auto next = std::ranges::min_element(others, isCheaper);
     if (next == others.end() || isCheaper(first, *next))
         return true;
-    constexpr double untold = 500; // in 1e-6 nats: the noise of a difference of two losses on some thousand tokens
+    // In 1e-6 nats: the noise of a difference of two losses, or divergences, on some thousand tokens.
+    const double untold = 500 - 400 * m_candidates.rules().divergence;
     constexpr double relative = 0.1;
     const double ofNext = std::max(0.0, static_cast<double>(next->rise)) / next->saved * first.saved;
     const auto rise = static_cast<double>(first.rise);
@@ -327,8 +331,15 @@ std::vector<OrderedCut> orderOf(const SearchSequence& steps) {
     return order;
 }
 
+std::string SearchGrowth::measure() const {
+    if (givesPooledOutput(m_model))
+        return "pooled_half_square";
+    const bool compares = m_candidates.rules().divergence > 0 && m_model.spec().family != Family::encoder;
+    return compares ? "kl_and_loss_nats" : "loss_nats";
+}
+
 PruneHistory SearchGrowth::historyOf(const SearchSequence& steps) const {
-    PruneHistory history{.measure = givesPooledOutput(m_model) ? "pooled_half_square" : "loss_nats",
+    PruneHistory history{.measure = measure(),
                          .before = m_before,
                          .cuts = {},
                          .steps = static_cast<int>(steps.size())};

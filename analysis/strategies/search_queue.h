@@ -90,6 +90,7 @@ private:
     using Candidate = WaitingStep;
     class Branch;
 
+    std::string measure() const; ///< PruneHistory::measure of the losses
     static bool isCheaper(const Candidate& one, const Candidate& other);
     bool isCurrent(const Candidate& candidate) const { return candidate.measuredAt == std::ssize(m_steps); }
     void begin(const Progress& progress);

@@ -46,7 +46,8 @@ struct StepRules {
     std::function<bool(const PruningMask& mask)> allows = {};
     /// Whether a step cuts the same number of heads or neurons in all layers.
     bool isUniform = false;
-    bool swaps = true; ///< whether last steps are exchanged when the budget is reached
+    double divergence = 1; ///< weight of the divergence from the dense model in prices, 1 - that of the loss
+    bool swaps = true;       ///< whether last steps are exchanged when the budget is reached
 };
 
 /// Makes the steps that cut a little more in one layer.

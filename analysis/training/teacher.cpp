@@ -25,12 +25,6 @@ private:
     std::map<std::size_t, TopTokens> m_values;
 };
 
-void append(TopTokens& to, const TopTokens& more) {
-    to.count = more.count;
-    to.tokens.insert(to.tokens.end(), more.tokens.begin(), more.tokens.end());
-    to.logProbabilities.insert(to.logProbabilities.end(), more.logProbabilities.begin(), more.logProbabilities.end());
-}
-
 } // namespace
 
 std::unique_ptr<TeacherStore> teacherInMemory() {

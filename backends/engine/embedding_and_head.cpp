@@ -38,6 +38,36 @@ at::Tensor chosen(const at::Tensor& table, const std::vector<std::int64_t>& indi
     return table.index_select(0, at::tensor(indices).to(table.device()));
 }
 
+/// Positions with a target, and the targets.
+struct Wanted {
+    explicit Wanted(std::span<const int> all) {
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (all[i] >= 0) {
+                positions.push_back(static_cast<std::int64_t>(i));
+                targets.push_back(all[i]);
+            }
+    }
+    at::Tensor rows(const at::Tensor& x, std::size_t begin, std::size_t count) const {
+        return x.index_select(0, at::tensor(at::ArrayRef(positions).slice(begin, count)).to(x.device()));
+    }
+    std::vector<std::int64_t> positions;
+    std::vector<int> targets;
+};
+
+at::Tensor softcapped(const at::Tensor& logits, double cap) {
+    return cap == 0 ? logits : (logits / cap).tanh() * cap;
+}
+
+/// KL(p || q) of each row. @param logP [rows, count + 1], the last that of all other tokens @param logQ [rows, count]
+at::Tensor divergenceOf(const at::Tensor& logP, const at::Tensor& logQ) {
+    constexpr double least = 1e-12; // of the probability of all other tokens, which may be 0 by rounding
+    const at::Tensor q = logQ.to(at::kDouble);
+    const at::Tensor others = (1 - q.exp().sum(1, true)).clamp_min(least).log();
+    const at::Tensor p = logP.to(at::kDouble);
+    const at::Tensor terms = p.exp() * (p - at::cat({q, others}, 1));
+    return at::where(p.isinf(), at::zeros_like(terms), terms).sum(1).clamp_min(0); // 0 log 0 = 0
+}
+
 } // namespace
 
 void checkBatch(const Batch& batch) {
@@ -94,9 +124,7 @@ at::Tensor OutputHead::rawLogits(const at::Tensor& x) const {
 }
 
 at::Tensor OutputHead::logits(const at::Tensor& x) const {
-    const at::Tensor raw = rawLogits(x);
-    const double cap = m_spec.logitSoftcap;
-    return cap == 0 ? raw : (raw / cap).tanh() * cap;
+    return softcapped(rawLogits(x), m_spec.logitSoftcap);
 }
 
 at::Tensor OutputHead::pooled(const at::Tensor& first) const {
@@ -113,22 +141,15 @@ at::Tensor OutputHead::classes(const at::Tensor& first) const {
 }
 
 TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets) const {
-    std::vector<std::int64_t> positions;
-    std::vector<int> wanted;
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-        if (targets[i] < 0)
-            continue;
-        positions.push_back(static_cast<std::int64_t>(i));
-        wanted.push_back(targets[i]);
-    }
-    std::vector<float> nats(wanted.size());
-    std::vector<std::uint8_t> greedy(wanted.size());
+    const Wanted wanted(targets);
+    const std::vector<std::int64_t>& positions = wanted.positions;
+    std::vector<float> nats(positions.size());
+    std::vector<std::uint8_t> greedy(positions.size());
     const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab, x.device().is_cpu()));
-    for (std::size_t begin = 0; begin < wanted.size(); begin += step) {
-        const std::size_t count = std::min(step, wanted.size() - begin);
-        const at::Tensor chosen = at::tensor(at::ArrayRef(positions).slice(begin, count)).to(x.device());
-        const at::Tensor raw = rawLogits(x.index_select(0, chosen));
-        m_math.crossEntropy(raw, std::span(wanted).subspan(begin, count), static_cast<float>(m_spec.logitSoftcap),
+    for (std::size_t begin = 0; begin < positions.size(); begin += step) {
+        const std::size_t count = std::min(step, positions.size() - begin);
+        const at::Tensor raw = rawLogits(wanted.rows(x, begin, count));
+        m_math.crossEntropy(raw, std::span(wanted.targets).subspan(begin, count), static_cast<float>(m_spec.logitSoftcap),
                             std::span(nats).subspan(begin, count), std::span(greedy).subspan(begin, count));
     }
     TokenLosses losses{std::vector<float>(targets.size()), std::vector<std::uint8_t>(targets.size())};
@@ -140,10 +161,8 @@ TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets
 }
 
 TopTokens OutputHead::topTokens(const at::Tensor& x, std::span<const int> targets, int count) const {
-    std::vector<std::int64_t> positions;
-    for (std::size_t i = 0; i < targets.size(); ++i)
-        if (targets[i] >= 0)
-            positions.push_back(static_cast<std::int64_t>(i));
+    const Wanted wanted(targets);
+    const std::vector<std::int64_t>& positions = wanted.positions;
     TopTokens found;
     found.count = std::min(count, m_spec.vocab);
     const auto append = [](auto& to, const at::Tensor& values) {
@@ -154,13 +173,47 @@ TopTokens OutputHead::topTokens(const at::Tensor& x, std::span<const int> target
     const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab, x.device().is_cpu()));
     for (std::size_t begin = 0; begin < positions.size(); begin += step) {
         const std::size_t rows = std::min(step, positions.size() - begin);
-        const at::Tensor places = at::tensor(at::ArrayRef(positions).slice(begin, rows)).to(x.device());
-        at::Tensor all = logits(x.index_select(0, places));
+        at::Tensor all = logits(wanted.rows(x, begin, rows));
         const at::Tensor sum = all.logsumexp(1, true);
         const auto [values, tokens] = all.topk(found.count, 1);
         const at::Tensor others = all.scatter_(1, tokens, -std::numeric_limits<double>::infinity()).logsumexp(1, true);
         append(found.tokens, tokens);
         append(found.logProbabilities, at::cat({values, others}, 1) - sum);
+    }
+    return found;
+}
+
+// The loss at the target is log(sum exp) minus the target's logit, and is computed fast for the whole vocabulary.
+DenseComparison OutputHead::comparison(const at::Tensor& x, std::span<const int> targets,
+                                       const TopTokens& dense) const {
+    const Wanted wanted(targets);
+    const auto all = static_cast<std::int64_t>(wanted.targets.size());
+    if (dense.count < 1 || std::ssize(dense.tokens) != all * dense.count ||
+        std::ssize(dense.logProbabilities) != all * (dense.count + 1))
+        throw Error(fmt::format("The probabilities of the dense model do not fit {} targets", all));
+    const at::Tensor tokens = at::tensor(dense.tokens, at::kLong).view({all, dense.count});
+    const at::Tensor logP = at::tensor(dense.logProbabilities, at::kFloat).view({all, dense.count + 1});
+    DenseComparison found;
+    const std::int64_t step = rowsAtOnce(m_spec.vocab, x.device().is_cpu());
+    for (std::int64_t begin = 0; begin < all; begin += step) {
+        const std::int64_t count = std::min(step, all - begin);
+        const auto size = static_cast<std::size_t>(count);
+        const auto own = std::span(wanted.targets).subspan(static_cast<std::size_t>(begin), size);
+        const at::Tensor raw = rawLogits(wanted.rows(x, static_cast<std::size_t>(begin), size));
+        const at::Tensor target = at::tensor(at::ArrayRef(own.data(), own.size()), at::kLong).to(raw.device());
+        const at::Tensor places = at::cat({tokens.narrow(0, begin, count).to(raw.device()), target.unsqueeze(1)}, 1);
+        const at::Tensor chosen = softcapped(raw.gather(1, places).to(at::kFloat), m_spec.logitSoftcap);
+        std::vector<float> nats(size);
+        std::vector<std::uint8_t> greedy(size);
+        m_math.crossEntropy(raw, own, static_cast<float>(m_spec.logitSoftcap), nats, greedy);
+        const at::Tensor sum =
+            at::tensor(nats).to(raw.device()).unsqueeze(1) + chosen.narrow(1, dense.count, 1); // log(sum exp)
+        const at::Tensor rows =
+            divergenceOf(logP.narrow(0, begin, count).to(raw.device()), chosen.narrow(1, 0, dense.count) - sum)
+                .to(at::kCPU, at::kFloat)
+                .contiguous();
+        found.nats.insert(found.nats.end(), nats.begin(), nats.end());
+        found.divergence.insert(found.divergence.end(), rows.data_ptr<float>(), rows.data_ptr<float>() + count);
     }
     return found;
 }

@@ -36,6 +36,9 @@ public:
     /// Runner::topTokens(). @param x [tokens, hidden] @param targets [tokens], -1 = no target
     TopTokens topTokens(const at::Tensor& x, std::span<const int> targets, int count) const;
 
+    /// Runner::comparison(). @param x [tokens, hidden] @param targets [tokens], -1 = no target
+    DenseComparison comparison(const at::Tensor& x, std::span<const int> targets, const TopTokens& dense) const;
+
     /// Losses of tokens. @param x [tokens, hidden] @param targets [tokens], -1 = no target
     TokenLosses losses(const at::Tensor& x, std::span<const int> targets) const;
 

@@ -196,6 +196,17 @@ public:
         });
     }
 
+    DenseComparison comparison(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                               std::span<const int> targets, const TopTokens& dense) const override {
+        checkStream(x, batch);
+        checkTargets(targets, batch.tokens(), m_spec.vocab);
+        return guarded([&] {
+            const auto weights = ownPlan(plan).embeddingAndHead();
+            checkLmHead(*weights);
+            return OutputHead(m_spec, *weights, mathOf(plan)).comparison(flat(x), targets, dense);
+        });
+    }
+
     LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
                               std::span<const int> targets, std::span<const float> weights,
                               const TeacherTargets* teacher) const override {

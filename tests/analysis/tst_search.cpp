@@ -4,6 +4,7 @@
 #include "analysis/compensation/fit_compensation.h"
 #include "analysis/export/export_target.h"
 #include "analysis/masks/price.h"
+#include "analysis/metrics/measure.h"
 #include "analysis/metrics/variant_walk.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/held_out_text.h"
@@ -12,6 +13,7 @@
 #include "tests/support/gradient_case.h"
 #include "tests/support/suite.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #endif
 
@@ -51,9 +53,36 @@ PruneResult searched(const GradientCase& c, const QString& strategy, const QStri
     return prune(*c.model, requestOf(strategy, budget, protect), inputsOf(c), {});
 }
 
-double lossOn(const GradientCase& c, const CalibrationText& text, const PruningMask& mask) {
+/// The mean cost of a token: share * divergence from the dense model + (1 - share) * loss.
+double costOn(const GradientCase& c, const CalibrationText& text, const PruningMask& mask, double share) {
     const auto plan = c.model->runner().plan(mask, ComputeType::float32);
-    return meanLoss(VariantWalk(*c.model, *plan, {.sequences = text.sequences, .labels = text.labels}).whole({}));
+    return meanLoss(VariantWalk(*c.model, *plan,
+                                {.sequences = text.sequences, .labels = text.labels, .divergenceShare = share})
+                        .whole({}));
+}
+
+/// KL(dense || model) of the next token, the mean over the tokens of single sequences, from whole logits in float64.
+double divergenceOf(const GradientCase& c, const PruningMask& mask) {
+    const Runner& runner = c.model->runner();
+    const auto logProbabilities = [&](const PruningMask& own, const Batch& batch) {
+        const auto plan = runner.plan(own, ComputeType::float32);
+        at::Tensor last;
+        LayerWalk walk;
+        walk.finished = [&](std::size_t, const at::Tensor& x) { last = runner.lmHead(*plan, x, batch); };
+        forEachLayer(runner, *plan, std::span(&batch, 1), walk);
+        return last.squeeze(0).to(at::kCPU, at::kDouble).log_softmax(-1);
+    };
+    double sum = 0;
+    std::int64_t tokens = 0;
+    for (const TokenSequence& sequence : c.sequences) {
+        const Batch batch = paddedBatches(std::span(&sequence, 1), 1).batches.front();
+        const at::Tensor p = logProbabilities(PruningMask(c.model->spec()), batch);
+        const at::Tensor q = logProbabilities(mask, batch);
+        const std::int64_t predicted = p.size(0) - 1; // the last token predicts none
+        sum += (p.exp() * (p - q)).narrow(0, 0, predicted).sum().item<double>();
+        tokens += predicted;
+    }
+    return sum / static_cast<double>(tokens);
 }
 
 /// The first step in one layer, of one kind.
@@ -116,12 +145,78 @@ private slots:
         const PruneResult result = searched(c, "search", "layers:20%");
         const PruneInputs inputs = inputsOf(c);
         const SplitText split = withLastQuarterHeldOut(*inputs.text);
-        const double loss = lossOn(c, split.heldOut.text(), result.mask);
+        const double loss = costOn(c, split.heldOut.text(), result.mask, 1);
         QVERIFY(result.history && !result.history->cuts.empty());
         qInfo("loss %.6f, kept %.6f", loss, result.history->cuts.back().value);
         QVERIFY(std::abs(loss - result.history->cuts.back().value) < 1e-5);
         const Savings savings(c.model->card(), PruningMask(c.model->spec()), positions);
         QVERIFY(savings.percentage(result.mask, BudgetOf::layerParameters) >= 20 - 1e-9);
+    }
+
+    void divergencesAreThoseOfTheLogits_data() {
+        QTest::addColumn<QString>("folder");
+        for (const char* folder : {"llama-gqa", "gpt2", "gemma2"}) // gemma2: with a softcap
+            QTest::newRow(folder) << folder;
+    }
+    void divergencesAreThoseOfTheLogits() {
+        QFETCH(QString, folder);
+        const GradientCase c(folder);
+        CalibrationText text;
+        text.sequences = c.sequences;
+        const PruningMask mask = c.cutMask();
+        const double found = costOn(c, text, mask, 1);
+        const double expected = divergenceOf(c, mask);
+        const double mixed = costOn(c, text, mask, 0.25);
+        const double mean = 0.25 * found + 0.75 * costOn(c, text, mask, 0);
+        qInfo("divergence %.7f, from logits %.7f; mixed %.7f, expected %.7f", found, expected, mixed, mean);
+        QVERIFY(expected > 1e-3);
+        QVERIFY(std::abs(found - expected) < 2e-6);
+        QVERIFY(std::abs(mixed - mean) < 1e-6);
+        QVERIFY(costOn(c, text, PruningMask(c.model->spec()), 1) < 1e-6);
+    }
+
+    void exchangesLowerTheCost() {
+        const GradientCase c("llama-mha");
+        int exchanged = 0;
+        for (const char* budget : {"layers:10%", "layers:20%", "layers:30%", "layers:40%"}) {
+            const PruneResult with = searched(c, "search", budget);
+            const PruneResult without = searched(c, "search:swaps=false", budget);
+            QVERIFY(with.history->cuts.back().value <= without.history->cuts.back().value + 1e-9);
+            const SplitText split = withLastQuarterHeldOut(*inputsOf(c).text);
+            const double cost = costOn(c, split.heldOut.text(), with.mask, 1);
+            qInfo("%s: %.6f without exchanges, %.6f with, %.6f again", budget,
+                  without.history->cuts.back().value, with.history->cuts.back().value, cost);
+            QVERIFY(std::abs(cost - with.history->cuts.back().value) < 1e-5);
+            exchanged += with.mask == without.mask ? 0 : 1;
+        }
+        QVERIFY(exchanged > 0);
+    }
+
+    void exchangesLeaveNoTrace() {
+        const GradientCase c("llama-mha");
+        const PruneInputs inputs = inputsOf(c);
+        const PruneRequest small = requestOf("search", "layers:20%");
+        const PruneContext context = contextOf(*c.model, small, inputs);
+        const auto path = small.strategy.info->begin(context, {});
+        spend(*path, small.budget, *context.savings, {});
+        const PruneResult continued = spend(*path, parseBudget("layers:40%"), *context.savings, {});
+        const PruneResult again = spend(*path, small.budget, *context.savings, {});
+        QVERIFY(continued.mask == searched(c, "search", "layers:40%").mask);
+        QVERIFY(again.mask == searched(c, "search", "layers:20%").mask);
+    }
+
+    void metricsOrderUnits() {
+        const GradientCase c("llama-gqa");
+        const PruneResult result = searched(c, "search:order=gate_norm_head:units=heads", "layers:4%");
+        const MetricResult metric = measure(*c.model, parseMetricRequests("gate_norm_head"), {}).front();
+        QVERIFY(result.order && !result.order->empty());
+        std::map<int, double> last; // of the cut heads, by layer
+        for (const OrderedCut& cut : *result.order) {
+            const double value =
+                metric.values(static_cast<std::size_t>(cut.layer), static_cast<std::size_t>(cut.index));
+            QVERIFY(!last.contains(cut.layer) || value >= last[cut.layer]);
+            last[cut.layer] = value;
+        }
     }
 
     void threadsDoNotMatter() {
@@ -273,6 +368,8 @@ private slots:
         QVERIFY_THROWS_EXCEPTION(UsageError, searched(c, "search:units=tails", "10%"));
         QVERIFY_THROWS_EXCEPTION(UsageError, searched(c, "search:step=2", "10%"));
         QVERIFY_THROWS_EXCEPTION(UsageError, searched(c, "search:order=best", "10%"));
+        QVERIFY_THROWS_EXCEPTION(UsageError, searched(c, "search:order=gate_norm", "10%")); // ranks sublayers
+        QVERIFY_THROWS_EXCEPTION(UsageError, searched(c, "search:divergence=2", "10%"));
         QVERIFY_THROWS_EXCEPTION(UsageError, searched(c, "search:for=zip", "10%"));
         QVERIFY_THROWS_EXCEPTION(Error, searched(c, "search:for=openelm", "10%"));
         QVERIFY_THROWS_EXCEPTION(UsageError, searched(c, "search", "8"));

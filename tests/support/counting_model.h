@@ -64,6 +64,11 @@ public:
                         int count) const override {
         return m_runner.topTokens(plan, x, batch, targets, count);
     }
+    DenseComparison comparison(const Plan& plan, const at::Tensor& x, const Batch& batch,
+                               std::span<const int> targets, const TopTokens& dense) const override {
+        ++scored;
+        return m_runner.comparison(plan, x, batch, targets, dense);
+    }
     LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
                               std::span<const int> targets, std::span<const float> weights,
                               const TeacherTargets* teacher) const override {
