@@ -175,7 +175,8 @@ void Fit::fit(int layer, std::span<const Projection> which, const std::vector<Ta
 void Fit::replace(int layer, Projection which, const SumParts& sums) {
     const ModelSpec& spec = m_model.spec();
     LayerMask mask = m_mask.layer(layer);
-    const at::Tensor weight = columnsOf(m_model, layer, which, keptColumns(spec, layer, mask, which), sums.fitted.gram.device());
+    const at::Tensor weight =
+        columnsOf(m_model, layer, which, keptColumns(spec, layer, mask, which), sums.fitted.gram.device());
     const std::int64_t columns = unitColumns(spec, layer, which);
     const ChosenMu chosen = chooseMu(m_mode, sums.fitted, sums.heldOut, weight, columns);
     FitSums all = sums.fitted;

@@ -72,8 +72,7 @@ FitSums LayerFits::sums(int layer, Projection which, const Progress& progress) {
     if (known == m_known.end() || !contains(known->second.columns, columns)) {
         std::vector<Projection> wanted{which};
         const Projection other = which == Projection::output ? Projection::down : Projection::output;
-        if (!m_known.contains({layer, other}) &&
-            canFit(m_model.spec(), layer, m_plan->mask().layer(layer), other))
+        if (!m_known.contains({layer, other}) && canFit(m_model.spec(), layer, m_plan->mask().layer(layer), other))
             wanted.push_back(other);
         compute(layer, wanted, progress);
         known = m_known.find({layer, which});

@@ -80,10 +80,11 @@ struct MaskProvenance {
     std::string created;  ///< time in UTC as ISO 8601
     std::string secateur; ///< version of Secateur
     std::optional<PruneHistory> history = {};
-    std::string textDigest = {};        ///< digest of the tokens of `text`
-    std::vector<OrderedCut> order = {}; ///< the cuts of a ranking strategy, first cut first; empty = not recorded
+    std::string textDigest = {};         ///< digest of the tokens of `text`
+    std::vector<OrderedCut> order = {};  ///< the cuts of a ranking strategy, first cut first; empty = not recorded
     std::vector<std::string> notes = {}; ///< sentences about choices that the strategy made
-    std::vector<AlphaCurve> alphaCurves = {}; ///< one for each layer whose alpha was searched, in the order of the search
+    std::vector<AlphaCurve> alphaCurves =
+        {}; ///< one for each layer whose alpha was searched, in the order of the search
     bool operator==(const MaskProvenance&) const = default;
 };
 

@@ -135,9 +135,8 @@ void SequenceLosses::compareWith(const Plan& plan, const PaddedBatches& batches,
         auto probability = top.logProbabilities.begin();
         for (const std::size_t sequence : own) {
             const auto count = static_cast<std::ptrdiff_t>(m_scalars.targets(sequence));
-            predictions[sequence] = {top.count,
-                                     {token, token + count * top.count},
-                                     {probability, probability + count * (top.count + 1)}};
+            predictions[sequence] = {
+                top.count, {token, token + count * top.count}, {probability, probability + count * (top.count + 1)}};
             token += count * top.count;
             probability += count * (top.count + 1);
         }

@@ -302,8 +302,7 @@ private:
                                            growth.heldOutTokens(), growth.skipped()));
         if (growth.undone() > 0)
             result.notes.push_back(fmt::format("{}: {} of {} exchanges of a last step lowered the loss",
-                                               m_context.request.strategy.info->id, growth.swapped(),
-                                               growth.undone()));
+                                               m_context.request.strategy.info->id, growth.swapped(), growth.undone()));
         return result;
     }
 

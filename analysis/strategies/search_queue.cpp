@@ -78,9 +78,8 @@ Progress SearchGrowth::stepReport(double target, const Progress& progress) const
     const double done = m_hasBegun ? beginningShare + (1 - beginningShare) * share : 0;
     std::string state = fmt::format("{:.1f} of {}% saved", m_saved, exactly(target));
     if (m_hasBegun)
-        state += fmt::format(", {} steps, {} {} -> {}", m_steps.size(),
-                             measure() == "loss_nats" ? "loss" : "cost", significant(m_before, 5),
-                             significant(m_loss, 5));
+        state += fmt::format(", {} steps, {} {} -> {}", m_steps.size(), measure() == "loss_nats" ? "loss" : "cost",
+                             significant(m_before, 5), significant(m_loss, 5));
     return Progress(
         [own = progress.part(done, done), state = std::move(state)](double fraction, std::string_view text) {
             own.report(fraction, fmt::format("{}, {}", state, text));
@@ -106,7 +105,8 @@ std::vector<double> SearchGrowth::losses(VariantWalk& walk, std::span<const Cand
     const int layer = candidates.front().layer;
     for (const Candidate& candidate : candidates)
         if (layer == SearchSteps::allLayers)
-            found.push_back(roundedMeanLoss(walk.whole(*m_model.runner().plan(*candidate.mask, m_plan->type()), progress)));
+            found.push_back(
+                roundedMeanLoss(walk.whole(*m_model.runner().plan(*candidate.mask, m_plan->type()), progress)));
         else // each in a group of its own, so that rounding does not depend on the others
             variants.push_back({candidate.mask->layer(layer), variants.size()});
     if (variants.empty())
@@ -339,10 +339,7 @@ std::string SearchGrowth::measure() const {
 }
 
 PruneHistory SearchGrowth::historyOf(const SearchSequence& steps) const {
-    PruneHistory history{.measure = measure(),
-                         .before = m_before,
-                         .cuts = {},
-                         .steps = static_cast<int>(steps.size())};
+    PruneHistory history{.measure = measure(), .before = m_before, .cuts = {}, .steps = static_cast<int>(steps.size())};
     for (std::size_t i = 0; i < steps.size(); ++i)
         for (const OrderedCut& cut : steps[i].cuts)
             history.cuts.push_back(

@@ -122,10 +122,10 @@ private:
     TextPart m_beginning; ///< of the held-out text, on which first prices are estimated
     std::vector<Candidate> m_queue;
     SearchSequence m_steps;
-    PruningMask m_mask;  ///< the present one: that of the last step, except within exchanged()
-    double m_loss = 0;   ///< under the present mask
-    double m_before = 0; ///< loss under the base
-    double m_saved = 0;  ///< percentage that the present mask saves
+    PruningMask m_mask;      ///< the present one: that of the last step, except within exchanged()
+    double m_loss = 0;       ///< under the present mask
+    double m_before = 0;     ///< loss under the base
+    double m_saved = 0;      ///< percentage that the present mask saves
     bool m_isBranch = false; ///< whether steps are those of an exchange, whose prices are not recorded
     bool m_hasBegun = false;
     const PruneWatch& m_watch;

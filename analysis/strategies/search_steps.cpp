@@ -246,7 +246,8 @@ std::optional<PruningMask> SearchSteps::bypassed(const PruningMask& mask, int la
 void SearchSteps::restore(PruningMask& mask, int layer, Projection which, const FitSums& sums) const {
     const ModelSpec& spec = m_model.spec();
     LayerMask own = mask.layer(layer);
-    const at::Tensor weight = columnsOf(m_model, layer, which, keptColumns(spec, layer, own, which), sums.gram.device());
+    const at::Tensor weight =
+        columnsOf(m_model, layer, which, keptColumns(spec, layer, own, which), sums.gram.device());
     const FittedProjection fitted = fittedProjection(CompensationMode::weights, sums, weight, 1, m_rules.mu);
     own.compensation = std::make_shared<const LayerCompensation>(
         withFitted(m_model, layer, own, which, CompensationMode::weights, fitted));

@@ -47,7 +47,7 @@ struct StepRules {
     /// Whether a step cuts the same number of heads or neurons in all layers.
     bool isUniform = false;
     double divergence = 1; ///< weight of the divergence from the dense model in prices, 1 - that of the loss
-    bool swaps = true;       ///< whether last steps are exchanged when the budget is reached
+    bool swaps = true;     ///< whether last steps are exchanged when the budget is reached
 };
 
 /// Makes the steps that cut a little more in one layer.

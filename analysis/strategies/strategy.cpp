@@ -69,9 +69,10 @@ constexpr std::array rankingOptions{perLayer, reversed, rules};
 constexpr std::array greedyOptions{perStep, reversed, rules, stop};
 constexpr std::array lossGreedyOptions{screenLosses, unitsToCut};
 constexpr std::array searchOptions{
-    OptionInfo{"divergence", "number", "1",
-               "weight of the KL divergence from the dense model in the price of a step, 1 - that of the loss; decoders "
-               "only"},
+    OptionInfo{
+        "divergence", "number", "1",
+        "weight of the KL divergence from the dense model in the price of a step, 1 - that of the loss; decoders "
+        "only"},
     OptionInfo{"for", "text", "none",
                "layout of an export that must hold the mask: none, native, per_layer, decilm, deci or openelm"},
     OptionInfo{"mu", "number", "0.3", "ridge of the restored weights, in multiples of the mean diagonal"},

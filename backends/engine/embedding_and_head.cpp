@@ -149,8 +149,9 @@ TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets
     for (std::size_t begin = 0; begin < positions.size(); begin += step) {
         const std::size_t count = std::min(step, positions.size() - begin);
         const at::Tensor raw = rawLogits(wanted.rows(x, begin, count));
-        m_math.crossEntropy(raw, std::span(wanted.targets).subspan(begin, count), static_cast<float>(m_spec.logitSoftcap),
-                            std::span(nats).subspan(begin, count), std::span(greedy).subspan(begin, count));
+        m_math.crossEntropy(raw, std::span(wanted.targets).subspan(begin, count),
+                            static_cast<float>(m_spec.logitSoftcap), std::span(nats).subspan(begin, count),
+                            std::span(greedy).subspan(begin, count));
     }
     TokenLosses losses{std::vector<float>(targets.size()), std::vector<std::uint8_t>(targets.size())};
     for (std::size_t i = 0; i < positions.size(); ++i) {

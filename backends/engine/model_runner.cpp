@@ -196,8 +196,8 @@ public:
         });
     }
 
-    DenseComparison comparison(const Plan& plan, const at::Tensor& x, const Batch& batch,
-                               std::span<const int> targets, const TopTokens& dense) const override {
+    DenseComparison comparison(const Plan& plan, const at::Tensor& x, const Batch& batch, std::span<const int> targets,
+                               const TopTokens& dense) const override {
         checkStream(x, batch);
         checkTargets(targets, batch.tokens(), m_spec.vocab);
         return guarded([&] {

@@ -56,9 +56,9 @@ PruneResult searched(const GradientCase& c, const QString& strategy, const QStri
 /// The mean cost of a token: share * divergence from the dense model + (1 - share) * loss.
 double costOn(const GradientCase& c, const CalibrationText& text, const PruningMask& mask, double share) {
     const auto plan = c.model->runner().plan(mask, ComputeType::float32);
-    return meanLoss(VariantWalk(*c.model, *plan,
-                                {.sequences = text.sequences, .labels = text.labels, .divergenceShare = share})
-                        .whole({}));
+    return meanLoss(
+        VariantWalk(*c.model, *plan, {.sequences = text.sequences, .labels = text.labels, .divergenceShare = share})
+            .whole({}));
 }
 
 /// KL(dense || model) of the next token, the mean over the tokens of single sequences, from whole logits in float64.
@@ -184,8 +184,8 @@ private slots:
             QVERIFY(with.history->cuts.back().value <= without.history->cuts.back().value + 1e-9);
             const SplitText split = withLastQuarterHeldOut(*inputsOf(c).text);
             const double cost = costOn(c, split.heldOut.text(), with.mask, 1);
-            qInfo("%s: %.6f without exchanges, %.6f with, %.6f again", budget,
-                  without.history->cuts.back().value, with.history->cuts.back().value, cost);
+            qInfo("%s: %.6f without exchanges, %.6f with, %.6f again", budget, without.history->cuts.back().value,
+                  with.history->cuts.back().value, cost);
             QVERIFY(std::abs(cost - with.history->cuts.back().value) < 1e-5);
             exchanged += with.mask == without.mask ? 0 : 1;
         }

@@ -38,8 +38,9 @@ public:
                      std::span<const LayerMask> variants, const VariantSink& sink) const override {
         m_runner.runVariants(plan, layer, x, batch, variants, sink);
     }
-    void backwardEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch, std::span<const OutputGradient> pulls,
-                      const BackwardSink& sink, std::span<const float> attentionScales) const override {
+    void backwardEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
+                      std::span<const OutputGradient> pulls, const BackwardSink& sink,
+                      std::span<const float> attentionScales) const override {
         pulled += static_cast<int>(pulls.size());
         m_runner.backwardEach(plan, layer, x, batch, pulls, sink, attentionScales);
     }
@@ -64,8 +65,8 @@ public:
                         int count) const override {
         return m_runner.topTokens(plan, x, batch, targets, count);
     }
-    DenseComparison comparison(const Plan& plan, const at::Tensor& x, const Batch& batch,
-                               std::span<const int> targets, const TopTokens& dense) const override {
+    DenseComparison comparison(const Plan& plan, const at::Tensor& x, const Batch& batch, std::span<const int> targets,
+                               const TopTokens& dense) const override {
         ++scored;
         return m_runner.comparison(plan, x, batch, targets, dense);
     }
