@@ -15,9 +15,6 @@ namespace secateur {
 
 // Figures of weights. The window and `plot` draw the same figures.
 
-/// Which number of a block of a tensor a cell shows.
-enum class BlockValue { mean, largest };
-
 inline constexpr int weightSide = 256; ///< maximum number of cells along an edge of a figure of weights
 
 /// How a tensor or a circuit is drawn.

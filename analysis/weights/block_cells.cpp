@@ -19,8 +19,8 @@ std::int64_t extendedEnd(std::int64_t end, std::int64_t block, std::int64_t size
 
 } // namespace
 
-BlockPicture emptyPicture(const NumberGrid& grid, GridWindow wanted, std::int64_t blockRows,
-                          std::int64_t blockColumns) {
+BlockPicture emptyPicture(const NumberGrid& grid, GridWindow wanted, std::int64_t blockRows, std::int64_t blockColumns,
+                          std::optional<BlockValue> only) {
     BlockPicture picture;
     picture.blockRows = blockRows;
     picture.blockColumns = blockColumns;
@@ -34,8 +34,10 @@ BlockPicture emptyPicture(const NumberGrid& grid, GridWindow wanted, std::int64_
     picture.height = (window.rows + blockRows - 1) / blockRows;
     picture.width = (window.columns + blockColumns - 1) / blockColumns;
     const auto cells = static_cast<std::size_t>(picture.height * picture.width);
-    picture.means.assign(cells, std::numeric_limits<float>::quiet_NaN());
-    picture.largest.assign(cells, std::numeric_limits<float>::quiet_NaN());
+    if (only != BlockValue::largest)
+        picture.means.assign(cells, std::numeric_limits<float>::quiet_NaN());
+    if (only != BlockValue::mean)
+        picture.largest.assign(cells, std::numeric_limits<float>::quiet_NaN());
     picture.notFinite.assign(cells, 0);
     return picture;
 }
@@ -83,8 +85,10 @@ void BlockCell::write(BlockPicture& picture, std::size_t cell) const {
     picture.notFinite[cell] = missing > 0 ? 1 : 0;
     if (finite == 0)
         return;
-    picture.means[cell] = static_cast<float>(sum / static_cast<double>(finite));
-    picture.largest[cell] = largest >= -least ? largest : least;
+    if (!picture.means.empty())
+        picture.means[cell] = static_cast<float>(sum / static_cast<double>(finite));
+    if (!picture.largest.empty())
+        picture.largest[cell] = largest >= -least ? largest : least;
 }
 
 } // namespace secateur

@@ -6,18 +6,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace secateur {
 
 /// A picture from which pictures with larger blocks are made.
 struct BlockBase {
-    BlockPicture picture;
-    std::vector<std::uint32_t> missing; ///< [height, width] numbers of the block that are not finite
+    BlockPicture picture;               ///< without `notFinite`
+    std::vector<std::uint32_t> missing; ///< [height, width] numbers of the block that are not finite; empty = all are
 };
 
-/// A picture without numbers. The window is extended to whole blocks within the grid.
-BlockPicture emptyPicture(const NumberGrid& grid, GridWindow window, std::int64_t blockRows, std::int64_t blockColumns);
+/// A picture without numbers. The window is extended to whole blocks within the grid. @param only the value for which
+/// there is room; nothing = both
+BlockPicture emptyPicture(const NumberGrid& grid, GridWindow window, std::int64_t blockRows, std::int64_t blockColumns,
+                          std::optional<BlockValue> only = {});
 
 /// The finite numbers of a block.
 struct BlockCell {
@@ -32,6 +35,7 @@ struct BlockCell {
     void add(double otherSum, std::int64_t otherFinite, std::int64_t otherMissing, float otherLargest);
     /// Adds columns of sums, of `rows` rows each. @returns whether all numbers are finite; if not, nothing is added
     bool add(const ColumnSums& columns, std::size_t begin, std::size_t end, std::int64_t rows);
+    /// Writes the values for which the picture has room.
     void write(BlockPicture& picture, std::size_t cell) const;
 };
 

@@ -32,7 +32,7 @@ std::vector<BlockWorker> blockWorkers() {
 /// Reads the blocks of a picture. One task is a row of blocks, or a part of it.
 class BlockReading {
 public:
-    /// @param missing BlockBase::missing; null = not wanted
+    /// @param missing gets BlockBase::missing; null = not wanted
     BlockReading(const NumberGrid& grid, BlockPicture& picture, std::vector<std::uint32_t>* missing = nullptr)
         : m_grid(grid)
         , m_picture(picture)
@@ -84,9 +84,16 @@ private:
                 cell = mixedCell(row, rows, window.column + column + begin, end - begin, worker);
             const std::size_t place = m_picture.cell(y, x);
             cell.write(m_picture, place);
-            if (m_missing)
-                (*m_missing)[place] = static_cast<std::uint32_t>(cell.missing);
+            if (m_missing && cell.missing > 0)
+                noteMissing(place, cell.missing);
         }
+    }
+
+    /// Few tensors have such numbers, so memory is taken for the first one.
+    void noteMissing(std::size_t place, std::int64_t missing) {
+        const std::lock_guard lock(m_mutex);
+        m_missing->resize(m_picture.means.size());
+        (*m_missing)[place] = static_cast<std::uint32_t>(missing);
     }
 
     /// Reads a block that contains NaN or infinite numbers once more.
@@ -105,6 +112,7 @@ private:
     const NumberGrid& m_grid;
     BlockPicture& m_picture;
     std::vector<std::uint32_t>* m_missing;
+    std::mutex m_mutex;         ///< of *m_missing
     std::int64_t m_parts;       ///< of a row of blocks
     std::int64_t m_cellsOfPart; ///< cells of a part
     std::int64_t m_rowsAtOnce;  ///< rows of the grid that are read together, if they follow each other
@@ -116,22 +124,40 @@ std::int64_t numbersOf(const BlockPicture& picture, std::int64_t y, std::int64_t
            std::min(picture.blockColumns, picture.window.columns - x * picture.blockColumns);
 }
 
-/// A picture with larger blocks from the base.
-BlockPicture fromBase(const NumberGrid& grid, const BlockBase& base, GridWindow window, std::int64_t blockRows,
-                      std::int64_t blockColumns) {
-    BlockPicture picture = emptyPicture(grid, window, blockRows, blockColumns);
+struct BlockShape {
+    std::int64_t rows = 1;
+    std::int64_t columns = 1;
+
+    std::int64_t cellsOf(const NumberGrid& grid) const {
+        return ((grid.rows() + rows - 1) / rows) * ((grid.columns() + columns - 1) / columns);
+    }
+};
+
+/// The smallest blocks of which the base has room for all.
+BlockShape baseBlocks(const NumberGrid& grid) {
+    BlockShape block;
+    while (block.cellsOf(grid) > BlockPyramid::baseCells) {
+        const bool isTall =
+            (grid.rows() + block.rows - 1) / block.rows > (grid.columns() + block.columns - 1) / block.columns;
+        (isTall ? block.rows : block.columns) *= 2;
+    }
+    return block;
+}
+
+/// Fills a picture with larger blocks from the base.
+void fillFromBase(BlockPicture& picture, const BlockBase& base) {
     const BlockPicture& fine = base.picture;
-    const std::int64_t down = blockRows / fine.blockRows;
-    const std::int64_t right = blockColumns / fine.blockColumns;
+    const std::int64_t down = picture.blockRows / fine.blockRows;
+    const std::int64_t right = picture.blockColumns / fine.blockColumns;
     const std::int64_t top = picture.window.row / fine.blockRows;
     const std::int64_t left = picture.window.column / fine.blockColumns;
-    for (std::int64_t y = 0; y < picture.height; ++y) {
+    const auto fillRow = [&](int, std::int64_t y) {
         for (std::int64_t x = 0; x < picture.width; ++x) {
             BlockCell cell;
             for (std::int64_t v = top + y * down; v < std::min(top + (y + 1) * down, fine.height); ++v) {
                 for (std::int64_t u = left + x * right; u < std::min(left + (x + 1) * right, fine.width); ++u) {
                     const std::size_t place = fine.cell(v, u);
-                    const std::int64_t missing = base.missing[place];
+                    const std::int64_t missing = base.missing.empty() ? 0 : base.missing[place];
                     const std::int64_t finite = numbersOf(fine, v, u) - missing;
                     cell.add(static_cast<double>(fine.means[place]) * static_cast<double>(finite), finite, missing,
                              fine.largest[place]);
@@ -139,8 +165,8 @@ BlockPicture fromBase(const NumberGrid& grid, const BlockBase& base, GridWindow 
             }
             cell.write(picture, picture.cell(y, x));
         }
-    }
-    return picture;
+    };
+    eachTask(picture.height, fillRow, {});
 }
 
 /// The rows of a block that a sampled picture reads, evenly spread.
@@ -235,28 +261,28 @@ bool BlockPyramid::isInMemory(std::int64_t blockRows, std::int64_t blockColumns)
     return known && blockRows >= known->picture.blockRows && blockColumns >= known->picture.blockColumns;
 }
 
+std::int64_t BlockPyramid::cells() const {
+    return baseBlocks(*m_grid).cellsOf(*m_grid);
+}
+
 void BlockPyramid::build(const Progress& progress) {
     if (base())
         return;
-    std::int64_t blockRows = 1;
-    std::int64_t blockColumns = 1;
-    const auto height = [&] { return (m_grid->rows() + blockRows - 1) / blockRows; };
-    const auto width = [&] { return (m_grid->columns() + blockColumns - 1) / blockColumns; };
-    while (height() * width() > baseCells)
-        (height() > width() ? blockRows : blockColumns) *= 2;
+    const auto [blockRows, blockColumns] = baseBlocks(*m_grid);
     auto built = std::make_shared<BlockBase>();
     built->picture = emptyPicture(*m_grid, {0, 0, m_grid->rows(), m_grid->columns()}, blockRows, blockColumns);
-    built->missing.resize(built->picture.means.size());
     BlockReading(*m_grid, built->picture, &built->missing).run(progress);
     m_grid->check();
+    built->picture.notFinite = {};
     const std::lock_guard lock(m_mutex);
     m_base = std::move(built);
 }
 
-BlockPicture BlockPyramid::sampled(GridWindow window, std::int64_t blockRows, std::int64_t blockColumns) const {
-    if (const auto known = base(); known && isInMemory(blockRows, blockColumns))
-        return fromBase(*m_grid, *known, window, blockRows, blockColumns);
-    BlockPicture picture = emptyPicture(*m_grid, window, blockRows, blockColumns);
+BlockPicture BlockPyramid::sampled(GridWindow window, std::int64_t blockRows, std::int64_t blockColumns,
+                                   std::optional<BlockValue> only) const {
+    if (isInMemory(blockRows, blockColumns))
+        return picture(window, blockRows, blockColumns, {}, only);
+    BlockPicture picture = emptyPicture(*m_grid, window, blockRows, blockColumns, only);
     BlockSampling sampling(*m_grid, picture);
     std::vector<BlockWorker> workers = blockWorkers();
     eachTask(picture.height,
@@ -266,10 +292,12 @@ BlockPicture BlockPyramid::sampled(GridWindow window, std::int64_t blockRows, st
 }
 
 BlockPicture BlockPyramid::picture(GridWindow window, std::int64_t blockRows, std::int64_t blockColumns,
-                                   const Progress& progress) const {
-    if (const auto known = base(); known && isInMemory(blockRows, blockColumns))
-        return fromBase(*m_grid, *known, window, blockRows, blockColumns);
-    BlockPicture picture = emptyPicture(*m_grid, window, blockRows, blockColumns);
+                                   const Progress& progress, std::optional<BlockValue> only) const {
+    BlockPicture picture = emptyPicture(*m_grid, window, blockRows, blockColumns, only);
+    if (const auto known = base(); known && isInMemory(blockRows, blockColumns)) {
+        fillFromBase(picture, *known);
+        return picture;
+    }
     BlockReading(*m_grid, picture).run(progress);
     m_grid->check();
     return picture;

@@ -1,62 +1,74 @@
 #include "analysis/weights/chunk_sums.h"
 
+#include "analysis/weights/wide_loops.h"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 
 namespace secateur {
 
 namespace {
 
-// Vector types of GCC and Clang: eight numbers at a time, whatever the instruction set.
-constexpr std::int64_t lanes = 8;
-using Floats = float __attribute__((vector_size(32)));
-using Ints = std::int32_t __attribute__((vector_size(32)));
-using Doubles = double __attribute__((vector_size(64)));
+/// Sums that are kept side by side: the compiler makes vectors of them, for any instruction set, and the order of
+/// additions is the same on all.
+constexpr std::size_t lanes = 32;
 
-// Vectors are passed by reference, because their passing by value depends on the instruction set.
-void load(Floats& values, const float* source) {
-    std::memcpy(&values, source, sizeof values);
+/// Adds numbers in turn to the lanes; the last ones to the first lane. One sum at a time: more would not stay in
+/// registers. @param add (sum of a lane, number): the new sum
+template <typename Sum, typename Add>
+[[gnu::always_inline]] inline std::array<Sum, lanes> folded(std::span<const float> numbers, Sum start, Add add) {
+    std::array<Sum, lanes> sums;
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+        sums[lane] = start;
+    std::size_t i = 0;
+    for (; i + lanes <= numbers.size(); i += lanes)
+        for (std::size_t lane = 0; lane < lanes; ++lane)
+            sums[lane] = add(sums[lane], numbers[i + lane]);
+    for (; i < numbers.size(); ++i)
+        sums[0] = add(sums[0], numbers[i]);
+    return sums;
 }
 
-template <typename Vector, typename Number>
-Number summed(const Vector& vector, Number start) {
-    for (int lane = 0; lane < lanes; ++lane)
-        start += vector[lane];
-    return start;
+template <typename Add>
+[[gnu::always_inline]] inline double summed(std::span<const float> numbers, Add add) {
+    double all = 0;
+    for (const double sum : folded(numbers, 0.0, add))
+        all += sum;
+    return all;
+}
+
+SECATEUR_WIDE_LOOPS double sumOf(std::span<const float> numbers) {
+    return summed(numbers, [](double sum, float number) { return sum + static_cast<double>(number); });
 }
 
 /// The squared deviations of numbers from a value.
-double deviationOf(std::span<const float> numbers, double mean) {
-    const auto count = static_cast<std::int64_t>(numbers.size());
-    Doubles squares{};
-    Floats values;
-    std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-        load(values, numbers.data() + i);
-        const Doubles deviation = __builtin_convertvector(values, Doubles) - mean;
-        squares += deviation * deviation;
-    }
-    double sum = summed(squares, 0.0);
-    for (; i < count; ++i) {
-        const double deviation = static_cast<double>(numbers[static_cast<std::size_t>(i)]) - mean;
-        sum += deviation * deviation;
-    }
-    return sum;
+SECATEUR_WIDE_LOOPS double deviationOf(std::span<const float> numbers, double mean) {
+    return summed(numbers, [mean](double sum, float number) {
+        const double deviation = static_cast<double>(number) - mean;
+        return sum + deviation * deviation;
+    });
 }
 
-std::int64_t zerosIn(std::span<const float> numbers) {
-    const auto count = static_cast<std::int64_t>(numbers.size());
-    Ints negated{}; // a comparison is -1 where it holds
-    Floats values;
-    std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-        load(values, numbers.data() + i);
-        negated += values == 0.0F;
-    }
-    std::int64_t zeros = -summed(negated, std::int64_t{0});
-    for (; i < count; ++i)
-        zeros += numbers[static_cast<std::size_t>(i)] == 0.0F ? 1 : 0;
+// NaN is not less than a number, so it is passed over.
+
+SECATEUR_WIDE_LOOPS float leastOf(std::span<const float> numbers) {
+    const auto least = folded(numbers, std::numeric_limits<float>::infinity(),
+                              [](float found, float number) { return number < found ? number : found; });
+    return *std::ranges::min_element(least);
+}
+
+SECATEUR_WIDE_LOOPS float largestOf(std::span<const float> numbers) {
+    const auto largest = folded(numbers, -std::numeric_limits<float>::infinity(),
+                                [](float found, float number) { return number > found ? number : found; });
+    return *std::ranges::max_element(largest);
+}
+
+SECATEUR_WIDE_LOOPS std::int64_t zerosIn(std::span<const float> numbers) {
+    std::int32_t zeros = 0; // as wide as the numbers, for vectors
+    for (const float number : numbers)
+        zeros += number == 0.0F ? 1 : 0;
     return zeros;
 }
 
@@ -96,74 +108,30 @@ void ColumnSums::start(std::int64_t columns) {
 }
 
 void ColumnSums::add(const float* row) {
-    const auto count = static_cast<std::int64_t>(sums.size());
-    std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-        Floats values;
-        Floats low;
-        Floats high;
-        Doubles sum;
-        load(values, row + i);
-        load(low, least.data() + i);
-        load(high, largest.data() + i);
-        std::memcpy(&sum, sums.data() + i, sizeof sum);
-        sum += __builtin_convertvector(values, Doubles);
-        low = values < low ? values : low;
-        high = values > high ? values : high;
-        std::memcpy(sums.data() + i, &sum, sizeof sum);
-        std::memcpy(least.data() + i, &low, sizeof low);
-        std::memcpy(largest.data() + i, &high, sizeof high);
+    double* const __restrict sum = sums.data();
+    float* const __restrict low = least.data();
+    float* const __restrict high = largest.data();
+    for (std::size_t column = 0; column < sums.size(); ++column) {
+        const float number = row[column];
+        sum[column] += static_cast<double>(number);
+        low[column] = number < low[column] ? number : low[column];
+        high[column] = number > high[column] ? number : high[column];
     }
-    for (; i < count; ++i) {
-        const auto column = static_cast<std::size_t>(i);
-        sums[column] += static_cast<double>(row[i]);
-        least[column] = std::min(least[column], row[i]);
-        largest[column] = std::max(largest[column], row[i]);
-    }
-}
-
-RunSums runOf(const float* numbers, std::int64_t count) {
-    RunSums run;
-    std::int64_t i = 0;
-    if (count >= lanes) {
-        Floats values;
-        load(values, numbers);
-        Floats least = values;
-        Floats largest = values;
-        Doubles sum{};
-        for (; i + lanes <= count; i += lanes) {
-            load(values, numbers + i);
-            sum += __builtin_convertvector(values, Doubles);
-            least = values < least ? values : least;
-            largest = values > largest ? values : largest;
-        }
-        run.sum = summed(sum, 0.0);
-        for (int lane = 0; lane < lanes; ++lane) {
-            run.least = std::min(run.least, least[lane]);
-            run.largest = std::max(run.largest, largest[lane]);
-        }
-    }
-    for (; i < count; ++i) {
-        run.sum += static_cast<double>(numbers[i]);
-        run.least = std::min(run.least, numbers[i]);
-        run.largest = std::max(run.largest, numbers[i]);
-    }
-    return run;
 }
 
 ChunkSums sumsOf(std::span<const float> numbers) {
-    const RunSums run = runOf(numbers.data(), static_cast<std::int64_t>(numbers.size()));
-    if (!std::isfinite(run.sum))
+    const double sum = sumOf(numbers);
+    if (!std::isfinite(sum)) // a number is not, because sums of float32 do not overflow
         return sumsOfMixed(numbers);
     ChunkSums sums;
     sums.finite = static_cast<std::int64_t>(numbers.size());
     if (sums.finite == 0)
         return sums;
     sums.zeros = zerosIn(numbers);
-    sums.mean = run.sum / static_cast<double>(sums.finite);
+    sums.mean = sum / static_cast<double>(sums.finite);
     sums.deviation = deviationOf(numbers, sums.mean);
-    sums.least = run.least;
-    sums.largest = run.largest;
+    sums.least = leastOf(numbers);
+    sums.largest = largestOf(numbers);
     return sums;
 }
 

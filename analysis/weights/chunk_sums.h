@@ -36,12 +36,4 @@ struct ColumnSums {
     void add(const float* row);
 };
 
-/// Sum, least and largest of a run. The sum is NaN or infinite if a number is.
-struct RunSums {
-    double sum = 0;
-    float least = std::numeric_limits<float>::infinity();
-    float largest = -std::numeric_limits<float>::infinity();
-};
-RunSums runOf(const float* numbers, std::int64_t count);
-
 } // namespace secateur

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace secateur {
 
@@ -31,6 +32,8 @@ public:
     virtual int symbolParts() const { return 0; }
     /// Number of different symbols that can occur.
     virtual int symbolKinds() const { return 65536; }
+    /// [symbolKinds()] the number that each symbol stands for; empty = a number depends on more than its symbol.
+    virtual std::vector<float> symbolNumbers() const { return {}; }
     /// Checks that the files were not truncated while they were read. @throws Error naming the file
     virtual void check() const {}
     /// File and tensor, for messages.

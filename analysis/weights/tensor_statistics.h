@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/base/progress.h"
+#include "analysis/weights/bin_counts.h"
 #include "analysis/weights/number_grid.h"
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct TensorStatistics {
     /// entropies of their 16-bit parts, an upper bound; for quantised types the entropy of the codes, without the
     /// scales. NaN = the numbers are not stored, or there are none.
     double effectiveBits = std::numeric_limits<double>::quiet_NaN();
-    std::vector<double> edges;        ///< [bins + 1] of equal width, from least to largest
+    std::vector<double> edges;        ///< [bins + 1] of equal width, from least to largest (Bins)
     std::vector<std::int64_t> counts; ///< [bins]; a number on an inner edge counts in the upper bin
 
     std::int64_t finite() const { return count - nan - infinite; }
@@ -37,11 +38,9 @@ struct TensorStatistics {
     double zeroShare() const;
 };
 
-/// Bins of a histogram.
-inline constexpr int histogramBins = 256;
-
-/// The statistics of a grid, on all threads. Memory: a few buffers per thread, whatever the size of the grid. Results
-/// do not depend on the number of threads. @throws Error if the file was truncated; Cancelled
+/// The statistics of a grid, on all threads. Types of at most 16 bits are read once; others twice, because bins and
+/// outliers need the range. Memory: a few buffers per thread, whatever the size of the grid. Results do not depend on
+/// the number of threads. @throws Error if the file was truncated; Cancelled
 TensorStatistics statisticsOf(const NumberGrid& grid, const Progress& progress = {});
 
 } // namespace secateur

@@ -118,6 +118,21 @@ int symbolKinds(const StorageType& type) {
     return isByte ? 256 : 65536;
 }
 
+std::vector<float> symbolNumbers(const StorageType& type) {
+    if (type.reading == StorageType::Reading::dequantised || symbolParts(type) != 1)
+        return {};
+    std::vector<std::byte> stored;
+    for (int symbol = 0; symbol < symbolKinds(type); ++symbol)
+        for (int byte = 0; byte < type.bytes; ++byte)
+            stored.push_back(static_cast<std::byte>(symbol >> 8 * byte & 0xFF));
+    std::vector<float> numbers(static_cast<std::size_t>(symbolKinds(type)));
+    TensorEntry all;
+    all.type = &type;
+    all.data = stored;
+    decode(all, 0, numbers);
+    return numbers;
+}
+
 void decodeSymbols(const TensorEntry& entry, std::int64_t begin, int part, std::span<std::uint16_t> target) {
     const StorageType& type = *entry.type;
     if (type.reading == StorageType::Reading::dequantised) {

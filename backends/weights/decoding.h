@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace secateur {
 
@@ -17,7 +18,8 @@ void decodePart(const TensorEntry& entry, BlockPart part, std::int64_t begin, st
 
 /// 16-bit symbols of stored numbers (NumberGrid::readSymbols); 0 parts for types that cannot be decoded.
 int symbolParts(const StorageType& type);
-int symbolKinds(const StorageType& type); ///< NumberGrid::symbolKinds
+int symbolKinds(const StorageType& type);                  ///< NumberGrid::symbolKinds
+std::vector<float> symbolNumbers(const StorageType& type); ///< NumberGrid::symbolNumbers
 void decodeSymbols(const TensorEntry& entry, std::int64_t begin, int part, std::span<std::uint16_t> target);
 
 } // namespace secateur

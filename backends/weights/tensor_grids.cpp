@@ -36,6 +36,7 @@ public:
     void read(std::int64_t begin, std::span<float> target) const override { decode(m_entry, begin, target); }
     int symbolParts() const override { return secateur::symbolParts(*m_entry.type); }
     int symbolKinds() const override { return secateur::symbolKinds(*m_entry.type); }
+    std::vector<float> symbolNumbers() const override { return secateur::symbolNumbers(*m_entry.type); }
     void readSymbols(std::int64_t begin, int part, std::span<std::uint16_t> target) const override {
         decodeSymbols(m_entry, begin, part, target);
     }

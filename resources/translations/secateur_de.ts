@@ -1686,8 +1686,8 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>%1–%2 %</translation>
     </message>
     <message>
-        <source>A difference is drawn in %1, around zero</source>
-        <translation>Eine Differenz wird in %1 gezeichnet, um null herum</translation>
+        <source>Values around zero are drawn in %1</source>
+        <translation>Werte um null werden in %1 gezeichnet</translation>
     </message>
 </context>
 <context>

@@ -472,7 +472,7 @@ void TestTensorsPanel::oddTensorsAreShownAsTheyAre() {
     TileRun tiles(&map, &jobs);
     const auto run = [&](const std::shared_ptr<NumberGrid>& grid) {
         map.setMatrix(grid->rows(), grid->columns(), "row", "column");
-        tiles.start("drawn", tileMaker(std::make_shared<BlockPyramid>(grid), PixelValue::mean));
+        tiles.start("drawn", tileMaker(std::make_shared<BlockPyramid>(grid), BlockValue::mean));
         QTRY_VERIFY(jobs.isIdle() && map.tile());
     };
     run(std::make_shared<DrawnGrid>(8, 8, [](auto, auto) { return noNumber; }));

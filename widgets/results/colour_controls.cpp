@@ -60,7 +60,10 @@ ColourControls::ColourControls(Document* document, std::string name, const std::
         keep();
         emit changed();
     };
-    connect(m_colours, &QComboBox::activated, this, chosen);
+    connect(m_colours, &QComboBox::activated, this, [this, chosen] {
+        m_chosen = m_colours->currentData().toString();
+        chosen();
+    });
     connect(m_clip, &QComboBox::activated, this, chosen);
     if (m_scale)
         connect(m_scale, &QComboBox::activated, this, chosen);
@@ -94,6 +97,7 @@ void ColourControls::restore() {
         return found == view.end() ? otherwise : QString::fromStdString(found->second);
     };
     m_colours->setCurrentIndex(std::max(0, m_colours->findData(kept(".colours", "viridis"))));
+    m_chosen = m_colours->currentData().toString();
     m_clip->setCurrentIndex(m_clip->findData(kept(".clip", QString::number(defaultClip)).toDouble()));
     if (m_clip->currentIndex() < 0)
         m_clip->setCurrentIndex(m_clip->findData(defaultClip));
@@ -104,7 +108,7 @@ void ColourControls::restore() {
 void ColourControls::keep() {
     if (!m_document->isOpen())
         return;
-    m_document->setView(m_name + ".colours", m_colours->currentData().toString().toStdString());
+    m_document->setView(m_name + ".colours", m_chosen.toStdString());
     if (m_scale)
         m_document->setView(m_name + ".scale", m_scale->text());
     m_document->setView(m_name + ".clip", exactly(m_clip->currentData().toDouble()));
@@ -113,7 +117,7 @@ void ColourControls::keep() {
 void ColourControls::offer(std::span<const double> values, bool isDifference) {
     m_isDifference = isDifference;
     m_colours->setEnabled(!isDifference);
-    m_colours->setToolTip(isDifference ? tr("A difference is drawn in %1, around zero").arg(firstDiverging())
+    m_colours->setToolTip(isDifference ? tr("Values around zero are drawn in %1").arg(firstDiverging())
                                        : tr("Colours, from low to high"));
     if (m_scale) {
         m_scale->setEnabled(!isDifference);
@@ -124,10 +128,11 @@ void ColourControls::offer(std::span<const double> values, bool isDifference) {
     for (int i = 0; i < m_colours->count(); ++i)
         if (isDiverging(m_colours->itemData(i).toString()))
             items->item(i)->setEnabled(m_offersDiverging);
+    m_colours->setCurrentIndex(std::max(0, m_colours->findData(QString::fromStdString(scale().map))));
 }
 
 ColourScale ColourControls::scale() const {
-    QString map = m_colours->currentData().toString();
+    QString map = m_chosen;
     if (m_isDifference && !isDiverging(map)) // a difference is always drawn in a diverging map
         map = firstDiverging();
     const bool fits = !isDiverging(map) || m_offersDiverging;

@@ -2,6 +2,7 @@
 
 #include "analysis/figures/figure.h"
 
+#include <QString>
 #include <QWidget>
 
 #include <span>
@@ -43,9 +44,10 @@ private:
 
     Document* m_document;
     std::string m_name;
-    QComboBox* m_colours;
+    QComboBox* m_colours;          ///< shows the map in use, which may be another than the chosen one
     ScaleCombo* m_scale = nullptr; ///< null = always linear
     QComboBox* m_clip;
+    QString m_chosen; ///< id of a colour map
     bool m_offersDiverging = false;
     bool m_isDifference = false;
 };

@@ -64,7 +64,7 @@ QString CircuitBox::numbers() const {
     return tr("%1: %2").arg(nameOfCircuit(m_kind), parts.join(QStringLiteral(", ")));
 }
 
-void CircuitBox::show(std::shared_ptr<const HeadCircuit> circuit, PixelValue value, Hatch hatch) {
+void CircuitBox::show(std::shared_ptr<const HeadCircuit> circuit, BlockValue value, Hatch hatch) {
     m_circuit = std::move(circuit);
     m_pyramid = std::make_shared<BlockPyramid>(circuitGrid(m_circuit));
     m_tiles->start({}, nullptr);
@@ -74,7 +74,18 @@ void CircuitBox::show(std::shared_ptr<const HeadCircuit> circuit, PixelValue val
     m_map->setReason({});
     m_map->setHatch(hatch);
     m_title->setText(numbers());
+    limitHeight();
     m_tiles->start(tr("Map of a circuit"), tileMaker(m_pyramid, value));
+}
+
+void CircuitBox::limitHeight() {
+    if (const int needed = m_map->heightOfSquares(); needed > 0)
+        setMaximumHeight(height() - m_map->height() + needed);
+}
+
+void CircuitBox::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    limitHeight();
 }
 
 void CircuitBox::say(const QString& sentence) {
@@ -90,7 +101,7 @@ void CircuitBox::setHatch(Hatch hatch) {
     m_map->setHatch(hatch);
 }
 
-void CircuitBox::setValue(PixelValue value) {
+void CircuitBox::setValue(BlockValue value) {
     if (m_pyramid)
         m_tiles->restart(tileMaker(m_pyramid, value));
 }

@@ -24,11 +24,11 @@ public:
     CircuitBox(CircuitKind kind, JobRunner* jobs, QWidget* parent = nullptr);
 
     /// Shows a circuit. @param value which number of a block is drawn @param hatch of a head that is cut
-    void show(std::shared_ptr<const HeadCircuit> circuit, PixelValue value, Hatch hatch);
+    void show(std::shared_ptr<const HeadCircuit> circuit, BlockValue value, Hatch hatch);
     /// Shows a sentence in the place of the map.
     void say(const QString& sentence);
     void setHatch(Hatch hatch);
-    void setValue(PixelValue value);
+    void setValue(BlockValue value);
     void setScale(const ColourScale& scale);
     const std::shared_ptr<const HeadCircuit>& circuit() const { return m_circuit; }
     MatrixMap* map() const { return m_map; }
@@ -43,7 +43,13 @@ signals:
     /// There is a map, or a sentence in its place.
     void shown();
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    /// Leaves room that a square map does not need to the curves below.
+    void limitHeight();
+
     CircuitKind m_kind;
     QLabel* m_title;
     MatrixMap* m_map;

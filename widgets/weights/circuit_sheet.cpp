@@ -176,9 +176,17 @@ void CircuitSheet::moveBy(int steps) {
     const int from = active == m_heads.end() ? (steps > 0 ? -1 : last + 1) : static_cast<int>(active - m_heads.begin());
     const HeadId to = m_heads[static_cast<std::size_t>(std::clamp(from + steps, 0, last))];
     m_selection->select({to}, Selection::Mode::replace, to);
-    const QRect cell = cellRect(to);
-    if (auto* area = qobject_cast<QScrollArea*>(parentWidget() ? parentWidget()->parentWidget() : nullptr))
-        area->ensureVisible(cell.center().x(), cell.center().y(), 0, side);
+    revealActive();
+}
+
+void CircuitSheet::revealActive() {
+    const auto reveal = [this] {
+        const QRect cell = m_selection->active() ? cellRect(*m_selection->active()) : QRect();
+        if (auto* area = qobject_cast<QScrollArea*>(parentWidget() ? parentWidget()->parentWidget() : nullptr);
+            area && !cell.isNull())
+            area->ensureVisible(cell.center().x(), cell.center().y(), 0, side);
+    };
+    QMetaObject::invokeMethod(this, reveal, Qt::QueuedConnection);
 }
 
 } // namespace secateur

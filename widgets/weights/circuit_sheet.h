@@ -32,6 +32,8 @@ public:
     /// The rectangle of a head's pictures. @param head one of heads()
     QRect cellRect(HeadId head) const;
     std::optional<HeadId> headAt(QPoint point) const;
+    /// Scrolls the area around this widget to the active head, once the area has its size.
+    void revealActive();
     QSize sizeHint() const override;
 
 protected:

@@ -168,7 +168,7 @@ void CircuitsPage::connectAll() {
     });
     connect(m_value, &QComboBox::activated, this, [this](int index) {
         for (CircuitBox* box : {m_queryKey, m_outputValue})
-            box->setValue(index == 0 ? PixelValue::largest : PixelValue::mean);
+            box->setValue(index == 0 ? BlockValue::largest : BlockValue::mean);
     });
     for (QCheckBox* option : {m_foldNorm, m_augmented, m_normedHeads})
         connect(option, &QCheckBox::clicked, this, &CircuitsPage::applyOptions);
@@ -234,6 +234,7 @@ void CircuitsPage::listHeads() {
         m_sheet->setHeads(heads, layer);
     m_sheetArea->setFixedWidth(m_sheet->width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent));
     m_run->showThumbnails(heads);
+    m_sheet->revealActive();
 }
 
 void CircuitsPage::follow() {
@@ -282,7 +283,7 @@ void CircuitsPage::showCircuits() {
         const auto& circuit = m_run->circuits().of(kind);
         box->setScale(m_colours->scale());
         if (isCurrent && circuit)
-            box->show(circuit, m_value->currentIndex() == 0 ? PixelValue::largest : PixelValue::mean, hatch);
+            box->show(circuit, m_value->currentIndex() == 0 ? BlockValue::largest : BlockValue::mean, hatch);
         else
             box->say(reason());
     }

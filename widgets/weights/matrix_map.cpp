@@ -9,7 +9,8 @@ namespace secateur {
 namespace {
 
 constexpr double thinnest = 0.4;    ///< share of a side of the area that a picture of square cells must fill
-constexpr double beyondView = 0.25; ///< part of the view that tiles show beyond it, on each side
+constexpr double beyondView = 0.25; ///< part of the view that tiles show beyond it, on each side; less in large views
+constexpr double mostBlocks = 2e6;  ///< of a tile that shows more than the view: 8 bytes each
 
 /// The part of a line of `count` cells that is within `from` and `to`, as the first cell and the number of cells.
 std::pair<std::int64_t, std::int64_t> cellsWithin(double from, double to, std::int64_t count) {
@@ -23,9 +24,13 @@ std::int64_t blockOf(double pixels) {
     return std::int64_t{1} << std::max(0L, std::lround(std::log2(1 / pixels)));
 }
 
-CellWindow widened(const CellWindow& seen, std::int64_t rows, std::int64_t columns) {
-    const auto beyond = [](std::int64_t first, std::int64_t count, std::int64_t all) {
-        const double more = beyondView * static_cast<double>(count);
+/// The window of a tile for a view, with whatever it may show beyond the view.
+CellWindow widened(const CellWindow& seen, std::int64_t rows, std::int64_t columns, const TileRequest& request) {
+    const double blocks = static_cast<double>(seen.rows) / static_cast<double>(request.rowsPerBlock) *
+                          static_cast<double>(seen.columns) / static_cast<double>(request.columnsPerBlock);
+    const double share = std::clamp((std::sqrt(mostBlocks / std::max(blocks, 1.0)) - 1) / 2, 0.0, beyondView);
+    const auto beyond = [share](std::int64_t first, std::int64_t count, std::int64_t all) {
+        const double more = share * static_cast<double>(count);
         return cellsWithin(static_cast<double>(first) - more, static_cast<double>(first + count) + more, all);
     };
     const auto [row, rowCount] = beyond(seen.row, seen.rows, rows);
@@ -106,11 +111,14 @@ void MatrixMap::setHatch(Hatch hatch) {
 
 // ---- view
 
+int MatrixMap::widthOfColourBar() const {
+    return 3 * gap + barWidth + fontMetrics().horizontalAdvance(QStringLiteral("≥ −0.0076"));
+}
+
 void MatrixMap::arrange() {
     const int left = std::max(widthOfIndices(), fontMetrics().height()) + stripWidth(Edge::rows) + gap;
     const int top = fontMetrics().height() + stripWidth(Edge::columns) + gap;
-    const int bar = 14 + 2 * gap + 9 * fontMetrics().averageCharWidth();
-    m_area = rect().adjusted(left, top, -bar - gap, -gap);
+    m_area = rect().adjusted(left, top, -widthOfColourBar() - gap, -gap);
     m_area.setWidth(std::max(m_area.width(), 1));
     m_area.setHeight(std::max(m_area.height(), 1));
 }
@@ -132,6 +140,13 @@ QSizeF MatrixMap::fittingScale() const {
     const double filled = std::min(square * static_cast<double>(m_columns) / m_area.width(),
                                    square * static_cast<double>(m_rows) / m_area.height());
     return filled >= thinnest ? QSizeF(square, square) : QSizeF(x, y);
+}
+
+int MatrixMap::heightOfSquares() const {
+    if (m_rows <= 0 || m_columns <= 0)
+        return 0;
+    const double side = static_cast<double>(m_area.width()) / static_cast<double>(m_columns);
+    return height() - m_area.height() + static_cast<int>(std::ceil(side * static_cast<double>(m_rows)));
 }
 
 bool MatrixMap::showsAll() const {
@@ -204,8 +219,10 @@ std::optional<TileRequest> MatrixMap::wantedTile() const {
     const bool hasWhole = m_whole && !m_areTilesOld && !m_whole->isCoarse;
     // The tile of the whole comes first: other parts are drawn from it while their own tile is made.
     const QSizeF scale = hasWhole ? m_scale : fittingScale();
-    TileRequest request{hasWhole ? widened(seen, m_rows, m_columns) : whole,
-                        blockOf(scale.height() * devicePixelRatioF()), blockOf(scale.width() * devicePixelRatioF())};
+    TileRequest request{whole, blockOf(scale.height() * devicePixelRatioF()),
+                        blockOf(scale.width() * devicePixelRatioF())};
+    if (hasWhole)
+        request.window = widened(seen, m_rows, m_columns, request);
     for (const MatrixTile* shown : {m_whole.get(), m_tile.get()})
         if (shown && !m_areTilesOld && !shown->isCoarse && shown->window.contains(hasWhole ? seen : whole) &&
             shown->rowsPerBlock == request.rowsPerBlock && shown->columnsPerBlock == request.columnsPerBlock)

@@ -75,6 +75,8 @@ public:
     CellWindow visibleCells() const;
     /// Whether the whole matrix is on screen.
     bool showsAll() const;
+    /// The height at which cells that are squares fill the width; 0 if there is no matrix.
+    int heightOfSquares() const;
     /// The tile that the view lacks; nothing if those that it has are fine enough.
     std::optional<TileRequest> wantedTile() const;
 
@@ -100,6 +102,7 @@ protected:
 
 private:
     static constexpr int gap = 6;
+    static constexpr int barWidth = 14; ///< of the colours, without their labels
 
     // view
     void arrange();
@@ -128,6 +131,7 @@ private:
     void paintCursor(QPainter& painter, const PlotTheme& theme) const;
     void paintColourBar(QPainter& painter, const PlotTheme& theme) const;
     int widthOfIndices() const;
+    int widthOfColourBar() const; ///< with gaps and labels
     int stripWidth(Edge edge) const;
     /// First and last mark on screen; the last is one past it.
     std::span<const MatrixMark> marksOnScreen(Edge edge) const;

@@ -14,7 +14,6 @@ namespace secateur {
 
 namespace {
 
-constexpr int barWidth = 14;
 constexpr int mostTicks = 400;
 constexpr int shownDigits = 3;
 

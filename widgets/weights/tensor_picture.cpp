@@ -241,7 +241,7 @@ void TensorPicture::restart() {
         mark();
         if (!isEmpty)
             m_tiles->start(tr("Picture of %1").arg(QString::fromStdString(entry.name)),
-                           tileMaker(pyramid, static_cast<PixelValue>(m_value->currentIndex())));
+                           tileMaker(pyramid, static_cast<BlockValue>(m_value->currentIndex())));
     } catch (const Error& error) {
         m_map->setMatrix(0, 0, {}, {});
         m_map->setReason(QString::fromUtf8(error.what()));
@@ -253,7 +253,7 @@ void TensorPicture::restart() {
 void TensorPicture::remake() {
     if (m_tensor && m_map->rows() > 0)
         m_tiles->restart(
-            tileMaker(m_source->pyramid(*m_tensor, shown()), static_cast<PixelValue>(m_value->currentIndex())));
+            tileMaker(m_source->pyramid(*m_tensor, shown()), static_cast<BlockValue>(m_value->currentIndex())));
 }
 
 std::vector<UnitMarks> TensorPicture::marks() const {

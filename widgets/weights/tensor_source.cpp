@@ -11,6 +11,8 @@ namespace secateur {
 namespace {
 
 constexpr std::size_t keptPyramids = 3; ///< of the tensors that were shown last
+/// Cells of all kept pyramids: one large tensor, or a few of usual size.
+constexpr std::int64_t keptCells = BlockPyramid::baseCells;
 
 } // namespace
 
@@ -81,9 +83,20 @@ std::shared_ptr<BlockPyramid> TensorSource::pyramid(std::size_t tensor, TensorSh
     }
     auto made = std::make_shared<BlockPyramid>(grid(tensor, shown));
     m_kept.push_front({tensor, shown, made});
-    if (m_kept.size() > keptPyramids)
-        m_kept.pop_back();
+    dropOldest();
     return made;
+}
+
+void TensorSource::dropOldest() {
+    std::int64_t cells = 0;
+    std::size_t count = 0;
+    for (const Kept& kept : m_kept) {
+        cells += kept.pyramid->cells();
+        if (count == keptPyramids || cells > keptCells)
+            break;
+        ++count;
+    }
+    m_kept.resize(count);
 }
 
 TensorDifference joined(const std::vector<TensorDifference>& parts) {

@@ -43,7 +43,7 @@ public:
     /// A grid for pictures and statistics. @throws Error if the type cannot be decoded, or the tensors cannot be
     /// compared
     std::shared_ptr<const NumberGrid> grid(std::size_t tensor, TensorShown shown) const;
-    /// Pictures of a grid. Those that were used last are kept. @throws as grid()
+    /// Pictures of a grid. Those that were used last are kept, within a few dozen megabytes. @throws as grid()
     std::shared_ptr<BlockPyramid> pyramid(std::size_t tensor, TensorShown shown);
 
 private:
@@ -52,6 +52,8 @@ private:
         TensorShown shown;
         std::shared_ptr<BlockPyramid> pyramid;
     };
+
+    void dropOldest();
 
     std::shared_ptr<const StoredTensors> m_stored;
     std::shared_ptr<const StoredTensors> m_other;

@@ -92,6 +92,9 @@ TensorTree::TensorTree(QWidget* parent)
         headerItem()->setTextAlignment(column, column <= shapeColumn ? Qt::AlignLeft | Qt::AlignVCenter
                                                                      : Qt::AlignRight | Qt::AlignVCenter);
     }
+    // While checkpoints are compared, the differences are what one looks for.
+    header()->moveSection(header()->visualIndex(errorColumn), sizeColumn);
+    header()->moveSection(header()->visualIndex(snrColumn), sizeColumn + 1);
     setSortingEnabled(true);
     sortByColumn(nameColumn, Qt::AscendingOrder);
     setComparing(false);
