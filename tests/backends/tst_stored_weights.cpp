@@ -2,6 +2,7 @@
 // them (data/make_weights.py).
 
 #ifndef Q_MOC_RUN
+#include "analysis/weights/bin_counts.h"
 #include "analysis/weights/block_pyramid.h"
 #include "analysis/weights/checkpoint_statistics.h"
 #include "analysis/weights/stored_tensors.h"
@@ -278,6 +279,42 @@ private slots:
             counted += count;
         QCOMPARE(counted, grid->count());
         QVERIFY(std::isnan(one.effectiveBits)); // computed, not stored
+    }
+
+    /// Bins are found in float32, away from the edges; at the edges the edges decide.
+    void numbersNearEdgesAreInTheRightBin() {
+        for (const auto& [least, largest] : {std::pair(-1.0F, 1.0F), std::pair(-0.3F, 0.7F), std::pair(0.0F, 1e-38F),
+                                             std::pair(-3e38F, 3e38F), std::pair(1e6F, 1.0001e6F)}) {
+            const Bins bins(static_cast<double>(least), static_cast<double>(largest));
+            std::vector<float> numbers;
+            for (const double edge : bins.edges()) {
+                const auto near = static_cast<float>(edge);
+                for (const float number : {std::nextafter(near, least), near, std::nextafter(near, largest)})
+                    numbers.push_back(std::clamp(number, least, largest));
+            }
+            std::vector<std::int32_t> found(numbers.size());
+            bins.find(numbers, found);
+            for (std::size_t i = 0; i < numbers.size(); ++i) {
+                const auto above = std::ranges::upper_bound(bins.edges(), static_cast<double>(numbers[i]));
+                const auto wanted = std::min<std::ptrdiff_t>(above - bins.edges().begin(), histogramBins) - 1;
+                QCOMPARE(std::ptrdiff_t{found[i]}, wanted);
+            }
+        }
+    }
+
+    void onlyTheWantedValueTakesMemory() {
+        const auto grid = std::make_shared<DrawnGrid>(300, 200);
+        BlockPyramid pyramid(grid);
+        for (const bool isBuilt : {false, true}) {
+            if (isBuilt)
+                pyramid.build();
+            const BlockPicture both = pyramid.picture({0, 0, 300, 200}, 4, 4);
+            const BlockPicture means = pyramid.picture({0, 0, 300, 200}, 4, 4, {}, BlockValue::mean);
+            const BlockPicture largest = pyramid.picture({0, 0, 300, 200}, 4, 4, {}, BlockValue::largest);
+            QVERIFY(means.means == both.means && means.largest.empty());
+            QVERIFY(largest.largest == both.largest && largest.means.empty());
+            QVERIFY(pyramid.sampled({0, 0, 300, 200}, 4, 4, BlockValue::mean).largest.empty());
+        }
     }
 
     void aTruncatedFileIsAnError() {
