@@ -8,6 +8,7 @@ packages=(
     qt6-base-dev qt6-svg-dev libqcustomplot-dev libgl-dev qt6-tools-dev qt6-l10n-tools qt6-translations-l10n
     libtorch-dev libopenblas0-openmp
     libicu-dev libpcre2-dev libdnnl-dev
+    libopenmpi-dev openmpi-bin
     libhdf5-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev
     fonts-liberation fonts-dejavu-core python3-pip ca-certificates
     "$@"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/base/cluster.h"
 #include "analysis/base/progress.h"
 #include "analysis/campaigns/curves.h"
 #include "analysis/evaluation/asked_task.h"
@@ -73,6 +74,15 @@ struct SweepRecovery {
     std::function<RecoveredModel(const PruningMask& mask, const std::string& digest, const Progress& progress)> train;
 };
 
+struct SweepNews;
+
+/// Processes that share a sweep. Each rank chooses the masks of whole strategies and repetitions, and scores whole masks.
+struct SweepRanks {
+    const Cluster* cluster = nullptr; ///< null = a single process
+    std::function<std::string(const SweepNews& news)> pack = {};
+    std::function<SweepNews(std::string_view bytes)> unpack = {};
+};
+
 /// What strategies are calibrated on, and what masks are scored on. All of it is read before the sweep.
 struct SweepInputs {
     SequenceText calibration;
@@ -95,6 +105,7 @@ struct SweepInputs {
     std::function<void(const PruneRequest&, PruneInputs&)> extend = {};
     std::optional<SweepRecovery> recovery = {}; ///< empty = no point is recovered
     std::vector<std::string> warnings = {};     ///< kept with the curves
+    SweepRanks ranks = {};
 };
 
 /// Results of earlier sweeps of the model. They are not computed again.
@@ -167,7 +178,8 @@ SweepCost costOf(const Model& model, const SweepRequest& request, const SweepInp
 /// Runs the plan: first chooses the masks of all points, then scores them, in an order in which consecutive masks have
 /// as many first layers in common as possible. Recovered points come last, each after its training. Calls the sink
 /// after each point of either stage. An Error at a point is recorded in the point (CurvePoint::error), and the sweep
-/// goes on. The same request gives the same results but for times, however often it was stopped.
+/// goes on. The same request gives the same results but for times, however often it was stopped, and for any number of
+/// ranks. The sink is called on all ranks; on rank 0 as soon as results arrive.
 /// @param cost divides the progress between the two stages
 /// @returns the curves of the request, including known points
 /// @throws Error if the dense model cannot be scored; Cancelled

@@ -1,4 +1,4 @@
-#include "analysis/campaigns/campaign.h"
+#include "analysis/campaigns/sweep_state.h"
 
 #include "analysis/evaluation/prefill.h"
 #include "analysis/metrics/ablation.h"
@@ -59,20 +59,10 @@ double strategyPasses(const ModelSpec& spec, const SweepRequest& request, const 
     for (const PlannedPoint& point : plan.left) {
         if (point.isChosen)
             continue;
-        const PruneRequest prune{request.series[point.series].strategy,
-                                 point.key.budget,
-                                 request.protect,
-                                 point.key.seed.value_or(request.seed),
-                                 request.base,
-                                 request.positions};
-        const bool isAlone = prune.strategy.info->measuresEachBudget;
+        const bool isAlone = request.series[point.series].strategy.info->measuresEachBudget;
         double& most =
             ofPaths[{point.series, point.key.repetition, isAlone ? budgetText(point.key.budget) : std::string()}];
-        try {
-            most = std::max(most, passesFor(spec, prune));
-        } catch (const Error&) {
-            continue; // the point will fail in the same way, and record why
-        }
+        most = std::max(most, choosingPasses(spec, request, point));
     }
     double passes = 0;
     for (const auto& [path, most] : ofPaths)
@@ -104,6 +94,20 @@ void addTrainings(SweepCost& cost, const SweepInputs& inputs, const SweepPlan& p
 }
 
 } // namespace
+
+double choosingPasses(const ModelSpec& spec, const SweepRequest& request, const PlannedPoint& point) {
+    const PruneRequest prune{request.series[point.series].strategy,
+                             point.key.budget,
+                             request.protect,
+                             point.key.seed.value_or(request.seed),
+                             request.base,
+                             request.positions};
+    try {
+        return passesFor(spec, prune);
+    } catch (const Error&) {
+        return 0; // the point will fail in the same way, and record why
+    }
+}
 
 SweepCost costOf(const Model& model, const SweepRequest& request, const SweepInputs& inputs, const SweepPlan& plan,
                  const Progress& progress) {

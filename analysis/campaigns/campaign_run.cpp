@@ -1,5 +1,7 @@
 #include "analysis/campaigns/sweep_state.h"
 
+#include "analysis/base/bytes.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -65,9 +67,42 @@ void SweepState::store(const std::vector<NamedPoint>& points, SweepNews news) {
     tell(std::move(news));
 }
 
-void SweepState::tell(SweepNews news) const {
-    if (m_sink)
+void SweepState::tell(SweepNews news) {
+    if (m_itemNews)
+        m_itemNews->push_back(std::move(news));
+    else if (m_sink)
         m_sink(news);
+}
+
+void SweepState::share(std::size_t count, const std::function<void(std::size_t item, const Progress& progress)>& work,
+                       const Progress& progress) {
+    const SweepRanks& ranks = inputs.ranks;
+    const auto workOnItem = [&](std::size_t item, const Progress& own) {
+        m_itemNews.emplace();
+        work(item, own);
+        const std::vector<SweepNews> all = std::move(*m_itemNews);
+        m_itemNews.reset();
+        std::vector<std::string> bytes;
+        for (const SweepNews& news : all)
+            bytes.push_back(ranks.pack(news));
+        return packed(bytes);
+    };
+    const auto takeItem = [&](std::size_t, std::string_view bytes) {
+        for (const std::string& news : unpacked<std::vector<std::string>>(bytes))
+            take(ranks.unpack(news));
+    };
+    shareWithAll(*ranks.cluster, count, workOnItem, takeItem, progress);
+}
+
+/// Adds the news of an item, and passes them on. Ranks that do not know of each other may choose equal masks; the first
+/// one counts.
+void SweepState::take(SweepNews news) {
+    std::erase_if(news.masks, [&](const ChosenMask& mask) { return !m_takenMasks.insert(mask.digest).second; });
+    for (const ChosenMask& mask : news.masks)
+        remember(mask.digest, mask.record.mask);
+    if (news.curves)
+        join(m_curves, *news.curves);
+    tell(std::move(news));
 }
 
 Curves runSweep(const Model& model, const SweepRequest& request, const SweepInputs& inputs, const SweepKnown& known,

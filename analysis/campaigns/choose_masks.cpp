@@ -56,6 +56,30 @@ public:
         return *find(metric);
     }
 
+    /// Measures the metrics of the plan with all ranks. Those that fail are left to the points that need them.
+    void measureTogether(const Progress& progress) {
+        std::vector<MetricRequest> wanted;
+        for (const MetricRequest& planned : m_state.plan.metrics)
+            if (!find(planned))
+                wanted.push_back(planned);
+        if (wanted.empty())
+            return;
+        const Cluster* cluster = m_state.inputs.ranks.cluster;
+        std::vector<MetricResult> results;
+        try {
+            results = measured(wanted, progress, cluster);
+        } catch (const Error&) {
+            m_measuresAlone = true;
+        }
+        for (std::size_t i = 0; m_measuresAlone && i < wanted.size(); ++i)
+            try {
+                results.push_back(measured({wanted[i]}, progress, cluster).front());
+            } catch (const Error&) {
+                continue;
+            }
+        keep(std::move(results));
+    }
+
 private:
     const MetricResult* find(const MetricRequest& metric) const {
         const auto isWanted = [&](const MetricResult& result) {
@@ -86,18 +110,28 @@ private:
     }
 
     void run(const std::vector<MetricRequest>& metrics, const Progress& progress) {
+        keep(measured(metrics, progress, nullptr));
+    }
+
+    std::vector<MetricResult> measured(const std::vector<MetricRequest>& metrics, const Progress& progress,
+                                       const Cluster* cluster) const {
         const auto readInput = [&](const Progress&) {
             MeasureInput input{m_plan, m_state.inputs.calibration, m_measurement, m_state.inputs.batchTokens};
             input.measurement.created = utcNow();
+            input.cluster = cluster;
             return input;
         };
-        SweepNews news;
-        news.results = secateur::measure(m_state.model, metrics, readInput, progress.named("measuring metrics"));
-        const bool isWhole = std::ranges::all_of(news.results, &MetricResult::isWhole);
-        if (!isWhole || news.results.size() < metrics.size())
+        std::vector<MetricResult> results =
+            secateur::measure(m_state.model, metrics, readInput, progress.named("measuring metrics"));
+        const bool isWhole = std::ranges::all_of(results, &MetricResult::isWhole);
+        if (!isWhole || results.size() < metrics.size())
             throw Cancelled();
-        m_results.insert(m_results.end(), news.results.begin(), news.results.end());
-        m_state.tell(std::move(news));
+        return results;
+    }
+
+    void keep(std::vector<MetricResult> results) {
+        m_results.insert(m_results.end(), results.begin(), results.end());
+        m_state.tell({.results = std::move(results)});
     }
 
     SweepState& m_state;
@@ -305,6 +339,23 @@ private:
     std::map<std::string, TimedFit> m_fitted; ///< of the budget that was spent last, by compensation
 };
 
+/// Shares out the paths, those that are expected to take longest first.
+void chooseTogether(SweepState& state, MetricPool& metrics, std::vector<Planned> paths, const Progress& progress) {
+    const auto passes = [&](const Planned& path) {
+        double most = 0;
+        for (const PlannedPoint* point : path)
+            most = std::max(most, choosingPasses(state.model.spec(), state.request, *point));
+        return most;
+    };
+    std::ranges::stable_sort(paths, std::ranges::greater(), passes);
+    constexpr double measuringShare = 0.5; // a guess
+    metrics.measureTogether(progress.part(0, measuringShare));
+    const auto choose = [&](std::size_t path, const Progress& own) {
+        ChosenPath(state, metrics, paths[path]).choose(own);
+    };
+    state.share(paths.size(), choose, progress.part(measuringShare, 1));
+}
+
 } // namespace
 
 void chooseMasks(SweepState& state, const Progress& progress) {
@@ -312,6 +363,10 @@ void chooseMasks(SweepState& state, const Progress& progress) {
     if (paths.empty())
         return;
     MetricPool metrics(state);
+    if (state.inputs.ranks.cluster) {
+        chooseTogether(state, metrics, paths, progress);
+        return;
+    }
     const auto count = static_cast<double>(paths.size());
     for (std::size_t i = 0; i < paths.size(); ++i) {
         const auto done = static_cast<double>(i);

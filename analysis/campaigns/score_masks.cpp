@@ -337,6 +337,11 @@ void scoreMasks(SweepState& state, double recoveryShare, const Progress& progres
         all += share;
     MaskScorer scorer(state);
     scorer.prepare(needed, progress.part(0, split / all));
+    if (state.inputs.ranks.cluster) {
+        const auto score = [&](std::size_t i, const Progress& own) { scorer.score(masks[i], own); };
+        state.share(masks.size(), score, progress.part(split / all, 1).named("scoring masks"));
+        return;
+    }
     double done = 1;
     for (std::size_t i = 0; i < masks.size(); ++i) {
         progress.check();

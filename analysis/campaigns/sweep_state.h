@@ -3,7 +3,11 @@
 #include "analysis/base/progress.h"
 #include "analysis/campaigns/campaign.h"
 
+#include <cstddef>
+#include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,16 +44,27 @@ public:
     /// Adds points to the curves and passes them on. @param news further news
     void store(const std::vector<NamedPoint>& points, SweepNews news = {});
     /// Passes on news that contain no point.
-    void tell(SweepNews news) const;
+    void tell(SweepNews news);
+
+    /// Shares out items of work among inputs.ranks. The news of an item reach all ranks, and are passed on there.
+    void share(std::size_t count, const std::function<void(std::size_t item, const Progress& progress)>& work,
+               const Progress& progress);
 
 private:
     Curves withoutPoints() const;
+    void take(SweepNews news);
 
     const SweepSink& m_sink;
     std::vector<std::string> m_strategies; ///< result ids, by series
     Curves m_curves;
-    std::map<std::string, PruningMask> m_masks; ///< masks that this sweep chose, by digest
+    std::map<std::string, PruningMask> m_masks;       ///< masks that this sweep chose, by digest
+    std::set<std::string> m_takenMasks;               ///< digests of masks in the news of items that ranks shared
+    std::optional<std::vector<SweepNews>> m_itemNews; ///< news of the item that runs, if ranks share items
 };
+
+/// The expected passes over the calibration text of a strategy that reads the text itself, for the mask of a point; 0
+/// if the strategy cannot choose it.
+double choosingPasses(const ModelSpec& spec, const SweepRequest& request, const PlannedPoint& point);
 
 /// Chooses the masks of all points of the plan that have none. Points that fail get an error.
 void chooseMasks(SweepState& state, const Progress& progress);

@@ -44,6 +44,7 @@ SweepInputs unscored(const SweepInputs& inputs, SequenceText calibration) {
     own.maskDigest = inputs.maskDigest;
     own.taskDigest = inputs.taskDigest;
     own.textDigest = inputs.textDigest;
+    own.ranks = inputs.ranks;
     return own;
 }
 

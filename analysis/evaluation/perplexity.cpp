@@ -1,5 +1,6 @@
 #include "analysis/evaluation/perplexity.h"
 
+#include "analysis/base/bytes.h"
 #include "analysis/base/error.h"
 #include "analysis/base/statistics.h"
 #include "analysis/running/not_finite.h"
@@ -251,7 +252,7 @@ Perplexity perplexityOf(const PerplexityRules& rules, std::vector<WindowLoss> wi
 }
 
 Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& text, std::int64_t batchTokens,
-                      const Progress& progress) {
+                      const Progress& progress, const Cluster* cluster) {
     if (!model.has(-1, WeightName::lmHead))
         throw Error("has no LM head: texts cannot be scored", model.card().path);
     std::vector<std::size_t> windows(text.windows.sequences.size());
@@ -259,12 +260,30 @@ Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& te
     ScoredBatches all;
     addBatches(all, text, windows, batchTokens);
     std::vector<WindowLoss> losses(windows.size());
-    LayerWalk walk;
-    walk.finished = [&](std::size_t batch, const at::Tensor& x) {
-        for (const WindowLoss& loss : rowLosses(model, plan, x, all.batches[batch], all.rows[batch], progress))
+    const auto keep = [&](const std::vector<WindowLoss>& some) {
+        for (const WindowLoss& loss : some)
             losses[loss.index] = loss;
     };
-    forEachLayer(model.runner(), plan, all.batches, walk, progress);
+    const auto score = [&](std::size_t first, std::size_t count, const auto& take, const Progress& part) {
+        LayerWalk walk;
+        walk.finished = [&](std::size_t i, const at::Tensor& x) {
+            take(rowLosses(model, plan, x, all.batches[first + i], all.rows[first + i], part));
+        };
+        forEachLayer(model.runner(), plan, std::span(all.batches).subspan(first, count), walk, part);
+    };
+    if (cluster) {
+        const auto run = [&](std::size_t first, std::size_t count, const Progress& part) {
+            std::vector<std::string> bytes;
+            score(
+                first, count, [&](const std::vector<WindowLoss>& some) { bytes.push_back(packed(some)); }, part);
+            return bytes;
+        };
+        const auto take = [&](std::size_t, std::string_view bytes) { keep(unpacked<std::vector<WindowLoss>>(bytes)); };
+        shareBatches(*cluster, all.batches.size(), plan.isResident(), run, take, progress);
+        losses = unpacked<std::vector<WindowLoss>>(cluster->broadcast(packed(losses)));
+    } else {
+        score(0, all.batches.size(), keep, progress);
+    }
     model.checkFiles();
     progress.report(1, "done");
     return perplexityOf(text, losses);

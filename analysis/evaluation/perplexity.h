@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/base/cluster.h"
 #include "analysis/base/progress.h"
 #include "analysis/model/model.h"
 #include "analysis/running/batch.h"
@@ -45,11 +46,11 @@ struct Perplexity {
 
 /// Scores a text. Losses are summed in float64. addBatches() makes the batches, so that equal texts run in equal
 /// batches.
-/// @param plan plan of model.runner()
+/// @param plan plan of model.runner() @param cluster ranks that share the batches; all of them get the result
 /// @throws Error for models without an LM head, tokens outside the vocabulary, and losses that are not finite;
 /// Cancelled
 Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& text, std::int64_t batchTokens = 4096,
-                      const Progress& progress = {});
+                      const Progress& progress = {}, const Cluster* cluster = nullptr);
 
 /// The loss over the scored windows of a text. A page counts only if all of its windows were scored.
 /// @param losses one for each window of the text; with 0 tokens if the window was not scored

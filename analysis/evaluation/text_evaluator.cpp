@@ -1,5 +1,6 @@
 #include "analysis/evaluation/text_evaluator.h"
 
+#include "analysis/base/bytes.h"
 #include "analysis/base/error.h"
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/masks/price.h"
@@ -51,12 +52,15 @@ public:
         , m_layers(model.spec().layerCount())
         , m_groupSeconds(options.groupSeconds)
         , m_isAlone(options.alone)
+        , m_cluster(options.cluster)
         , m_dense(newRun(PruningMask(model.spec())))
         , m_densePlan(m_runner.plan(*m_dense.mask, options.type)) {
         if (!model.has(-1, WeightName::lmHead))
             throw Error("has no LM head: texts cannot be scored", model.card().path);
         const RunSpeed speed = runSpeed(model, *m_densePlan, progress);
         m_secondsPerToken = runSeconds(speed, model.spec(), *m_dense.mask, {1, text.rules.window, 1});
+        if (m_cluster) // the size of batches depends on it
+            m_secondsPerToken = unpacked<double>(m_cluster->broadcast(packed(m_secondsPerToken)));
         m_all = shuffledBatches(text, timelyTokens(options.batchTokens));
         std::int64_t tokens = 0;
         for (const Batch& batch : m_all.batches)
@@ -70,6 +74,8 @@ public:
         MaskRun& run = runOf(mask);
         const auto plan = isDense(run) ? m_densePlan : m_runner.plan(mask, m_densePlan->type());
         m_reused = m_layers;
+        if (m_cluster)
+            return evaluateTogether(run, *plan, progress);
         m_work = {progress, 0, secondsLeft(run) / m_secondsPerToken};
         while (run.done < m_all.batches.size()) {
             const std::size_t end = groupEnd(run, plan->isResident());
@@ -79,6 +85,15 @@ public:
             if (sink)
                 sink(result(run));
         }
+        progress.report(1, "done");
+        return result(run);
+    }
+
+    MaskEvaluation evaluateTogether(MaskRun& run, const Plan& plan, const Progress& progress) {
+        const bool needsBoth = !isDense(run) && !m_isAlone && m_dense.done < m_all.batches.size();
+        if (needsBoth)
+            scoreTogether(m_dense, *m_densePlan, progress.part(0, 0.5));
+        m_reused = std::min(m_reused, scoreTogether(run, plan, progress.part(needsBoth ? 0.5 : 0, 1)));
         progress.report(1, "done");
         return result(run);
     }
@@ -270,6 +285,43 @@ private:
         return walk.firstLayer;
     }
 
+    /// Shares out the batches that are not scored yet. @returns the lowest layer that ran
+    int scoreTogether(MaskRun& run, const Plan& plan, const Progress& progress) {
+        const std::size_t begin = run.done;
+        int lowest = m_layers;
+        const auto runSome = [&](std::size_t first, std::size_t count, const Progress& own) {
+            MaskRun part = run;
+            part.done = begin + first;
+            const int layer = score(part, plan, begin + first, count, own);
+            std::vector<std::string> bytes;
+            for (std::size_t batch = begin + first; batch < part.done; ++batch) {
+                std::vector<WindowLoss> losses;
+                for (const std::size_t window : m_all.rows[batch].windows)
+                    losses.push_back(part.losses[window]);
+                Packer packer;
+                packer.put(layer);
+                packer.put(losses);
+                bytes.push_back(packer.take());
+            }
+            return bytes;
+        };
+        const auto take = [&](std::size_t, std::string_view bytes) {
+            Unpacker unpacker(bytes);
+            int layer = 0;
+            std::vector<WindowLoss> losses;
+            unpacker.get(layer);
+            unpacker.get(losses);
+            lowest = std::min(lowest, layer);
+            for (const WindowLoss& loss : losses)
+                run.losses[loss.index] = loss;
+            ++run.done;
+        };
+        shareBatches(*m_cluster, m_all.batches.size() - begin, plan.isResident(), runSome, take, progress);
+        run.losses = unpacked<std::vector<WindowLoss>>(m_cluster->broadcast(packed(run.losses)));
+        run.done = m_all.batches.size();
+        return lowest;
+    }
+
     MaskEvaluation result(const MaskRun& run) const {
         MaskEvaluation all{perplexityOf(text, run.losses),
                            {},
@@ -294,6 +346,7 @@ private:
     int m_layers;
     double m_groupSeconds;
     bool m_isAlone;
+    const Cluster* m_cluster; ///< null = none
     MaskRun m_dense;
     std::shared_ptr<const Plan> m_densePlan;
     std::list<MaskRun> m_runs; ///< the most recent run first

@@ -18,10 +18,11 @@ namespace secateur {
 
 struct EvaluatorOptions {
     ComputeType type = ComputeType::automatic;
-    std::int64_t streamBudget = 0;   ///< maximum bytes of cached residual streams on the model's device
-    std::int64_t batchTokens = 4096; ///< maximum tokens of a batch, but at least one window; smaller on slow machines
-    double groupSeconds = 4;         ///< seconds between partial results; more if a single batch takes longer
-    bool alone = false;              ///< whether the dense model is not run on the same windows
+    std::int64_t streamBudget = 0;    ///< maximum bytes of cached residual streams on the model's device
+    std::int64_t batchTokens = 4096;  ///< maximum tokens of a batch, but at least one window; smaller on slow machines
+    double groupSeconds = 4;          ///< seconds between partial results; more if a single batch takes longer
+    bool alone = false;               ///< whether the dense model is not run on the same windows
+    const Cluster* cluster = nullptr; ///< ranks that share the batches, in one group; all of them get the results
 };
 
 /// The loss under a mask, and its difference from the loss of the dense model, on the windows that are scored so far.

@@ -1,5 +1,7 @@
 #include "analysis/metrics/ablation.h"
 
+#include "analysis/base/bytes.h"
+#include "analysis/base/cluster.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/metrics/ablation_walk.h"
 #include "analysis/metrics/screened_ablation.h"
@@ -114,30 +116,63 @@ std::vector<double> passesOf(const AblationResults& results, const AblationCosts
     return passes;
 }
 
+/// Shares out the units of each layer. The lowest layers, which cost most, come first. Units of a layer stay together,
+/// because those that run in one batch affect each other's rounding.
+void shareLayers(AblationWalk& walk, const AblationResults& results, const Cluster& cluster,
+                 const std::vector<int>& layers,
+                 const std::function<void(std::size_t place, const std::vector<AblationEffect>& effects)>& set,
+                 const Progress& progress) {
+    const auto work = [&](std::size_t place, const Progress& own) {
+        walk.goTo(layers[place], own);
+        return packed(walk.without(results.missing(layers[place]), own));
+    };
+    const auto take = [&](std::size_t place, std::string_view bytes) {
+        set(place, unpacked<std::vector<AblationEffect>>(bytes));
+    };
+    shareWithAll(cluster, layers.size(), work, take, progress);
+}
+
 /// Ablates the units without a value, from the first layer to the last. @returns false if it was stopped
-bool walkUp(AblationWalk& walk, AblationResults& results, const AblationCosts& costs, const Progress& progress) {
+bool walkUp(AblationWalk& walk, const AblationRun& run, AblationResults& results, const AblationCosts& costs,
+            const Progress& progress) {
     const std::vector<int> layers = results.layers();
     const std::vector<double> passes = passesOf(results, costs, layers);
     double all = 1 + costs.lmHead();
     for (const double cost : passes)
         all += cost;
     double done = 1 + costs.lmHead();
+    const auto set = [&](std::size_t place, const std::vector<AblationEffect>& effects) {
+        const std::vector<AblationPart> parts = results.missing(layers[place]);
+        for (std::size_t part = 0; part < parts.size(); ++part)
+            results.table().set(parts[part], effects[part]);
+        results.tell(layers[place]);
+    };
     try {
         walk.begin(progress.part(0, done / all));
+        if (run.cluster) {
+            shareLayers(walk, results, *run.cluster, layers, set, progress.part(done / all, 1));
+            return true;
+        }
         for (std::size_t i = 0; i < layers.size(); ++i) {
             const Progress own = progress.part(done / all, (done + passes[i]) / all);
             walk.goTo(layers[i], own);
-            const std::vector<AblationPart> parts = results.missing(layers[i]);
-            const std::vector<AblationEffect> effects = walk.without(parts, own);
-            for (std::size_t part = 0; part < parts.size(); ++part)
-                results.table().set(parts[part], effects[part]);
+            set(i, walk.without(results.missing(layers[i]), own));
             done += passes[i];
-            results.tell(layers[i]);
         }
     } catch (const Cancelled&) {
         return false;
     }
     return true;
+}
+
+/// Shares out the runs without one unit each.
+void shareTrials(const Cluster& cluster, std::size_t count,
+                 const std::function<AblationEffect(std::size_t part, const Progress& progress)>& tried,
+                 const std::function<void(std::size_t part, const AblationEffect& effect)>& set,
+                 const Progress& progress) {
+    const auto work = [&](std::size_t part, const Progress& own) { return packed(tried(part, own)); };
+    const auto take = [&](std::size_t part, std::string_view bytes) { set(part, unpacked<AblationEffect>(bytes)); };
+    shareWithAll(cluster, count, work, take, progress);
 }
 
 void checkIsOfLoss(std::span<const MetricRequest> requests) {
@@ -155,7 +190,7 @@ std::vector<MetricResult> measureExactly(const Model& model, const AblationRun& 
     results.data.sequences = std::ssize(run.sequences);
     results.data.tokens = results.data.allTokens = walk.losses().tokens();
     const AblationCosts costs(model.spec(), run.plan.mask(), run.sequences);
-    const bool isDone = results.layers().empty() || walkUp(walk, results, costs, progress);
+    const bool isDone = results.layers().empty() || walkUp(walk, run, results, costs, progress);
     return results.finish(!isDone);
 }
 
@@ -249,19 +284,29 @@ std::int64_t partsToTry(const ModelSpec& spec, const PruningMask& mask, std::spa
 
 std::vector<MetricResult> ablateEach(const ModelSpec& spec, const PruningMask& mask,
                                      std::span<const MetricRequest> requests, const AblationTrial& trial,
-                                     const AblationMemory& memory, const Progress& progress,
-                                     const LayerSink& layerDone) {
+                                     const AblationMemory& memory, const Progress& progress, const LayerSink& layerDone,
+                                     const Cluster* cluster) {
     AblationResults results(spec, mask, requests, memory, layerDone);
     const std::vector<AblationPart> parts = results.missing();
+    const auto tried = [&](std::size_t i, const Progress& part) {
+        PruningMask cut = mask;
+        cut.setLayer(parts[i].layer, parts[i].without);
+        return trial(cut, part);
+    };
+    const auto set = [&](std::size_t i, const AblationEffect& effect) {
+        results.table().set(parts[i], effect);
+        results.tell(parts[i].layer);
+    };
     try {
+        if (cluster) {
+            shareTrials(*cluster, parts.size(), tried, set, progress);
+            return results.finish(false);
+        }
         for (std::size_t i = 0; i < parts.size(); ++i) {
             const auto share = [&](std::size_t done) {
                 return static_cast<double>(done) / static_cast<double>(parts.size());
             };
-            PruningMask cut = mask;
-            cut.setLayer(parts[i].layer, parts[i].without);
-            results.table().set(parts[i], trial(cut, progress.part(share(i), share(i + 1))));
-            results.tell(parts[i].layer);
+            set(i, tried(i, progress.part(share(i), share(i + 1))));
         }
     } catch (const Cancelled&) {
         return results.finish(true);

@@ -24,6 +24,7 @@ struct AblationRun {
     std::int64_t waitingBytes =
         std::int64_t{1} << 30; ///< maximum of streams that wait for the next layers, if the plan is not resident
     AblationMemory memory = {};
+    const Cluster* cluster = nullptr; ///< ranks that share the layers
 };
 
 /// The cost of ablating the units without known values, and of the run of the whole model. The unit is a forward pass
@@ -40,8 +41,9 @@ AblationPasses ablationPasses(const Model& model, const AblationRun& run, std::s
 /// each of its units, and each of these variants runs through the layers above. Memory holds the streams of one layer
 /// and a few variants of a batch. A unit of a layer that shares its weights is removed from all layers that share them.
 /// A run that continues from known values gives the same bits as an uninterrupted one. A stopped run returns the
-/// complete layers (isWhole is false). The caller fills in MetricResult::measurement and the remaining fields of
-/// MetricResult::data.
+/// complete layers (isWhole is false). With a cluster, each rank ablates the units of a layer at a time, and all ranks
+/// get the values; rank 0 passes them on as they arrive. The caller fills in MetricResult::measurement and the
+/// remaining fields of MetricResult::data.
 /// @param layerDone is called for each complete layer
 /// @throws UsageError for encoders without a classifier or labels, and for requests with of=accuracy; Error if there is
 /// nothing to predict; Cancelled if stopped before the first value (checked between the layers of each batch)
@@ -58,10 +60,11 @@ std::int64_t partsToTry(const ModelSpec& spec, const PruningMask& mask, std::spa
 using AblationTrial = std::function<AblationEffect(const PruningMask& mask, const Progress& progress)>;
 
 /// Runs a trial for each unit, in the order of layers. It is used for tasks, whose runs share no streams. A stopped run
-/// returns the results so far. @throws as the trial; Cancelled if stopped before the first value
+/// returns the results so far. @param cluster ranks that share the units @throws as the trial; Cancelled if stopped
+/// before the first value
 std::vector<MetricResult> ablateEach(const ModelSpec& spec, const PruningMask& mask,
                                      std::span<const MetricRequest> requests, const AblationTrial& trial,
                                      const AblationMemory& memory, const Progress& progress,
-                                     const LayerSink& layerDone = {});
+                                     const LayerSink& layerDone = {}, const Cluster* cluster = nullptr);
 
 } // namespace secateur

@@ -76,6 +76,34 @@ void PassSums::add(const PassSums& other) {
     batches += other.batches;
 }
 
+void put(Packer& packer, const PassSums& sums) {
+    packer.put(sums.heads.size());
+    for (const auto& [sum, values] : sums.heads) {
+        packer.put(sum);
+        packer.put(values.rows());
+        packer.put(values.columns());
+        packer.put(values.values());
+    }
+    for (const double count : {sums.rows, sums.targets, sums.batches})
+        packer.put(count);
+}
+
+void get(Unpacker& unpacker, PassSums& sums) {
+    std::size_t count = 0;
+    unpacker.get(count);
+    for (; count > 0; --count) {
+        HeadSum sum{};
+        std::size_t rows = 0;
+        std::size_t columns = 0;
+        unpacker.get(sum);
+        unpacker.get(rows);
+        unpacker.get(columns);
+        unpacker.get(sums.heads.try_emplace(sum, rows, columns).first->second.values());
+    }
+    for (double* number : {&sums.rows, &sums.targets, &sums.batches})
+        unpacker.get(*number);
+}
+
 GradientSums::GradientSums(const Model& model, const Plan& plan, const PaddedBatches& batches,
                            const GradientScalars& scalars, std::span<const GradientPass> passes, bool mergesRows)
     : m_spec(model.spec())
@@ -184,8 +212,8 @@ void GradientSums::put(int layer, std::size_t pass, HeadSum sum, const at::Tenso
         found->second(row, kept[i]) += summed.data_ptr<double>()[i];
 }
 
-void GradientSums::finish(std::size_t first, std::size_t end) {
-    for (std::size_t pass = 0; pass < m_passes.size(); ++pass) {
+std::vector<PassSums> GradientSums::finish(std::size_t first, std::size_t end) {
+    for (std::size_t pass = 0; pass < m_passes.size(); ++pass)
         for (std::size_t batch = first; batch < end; ++batch) {
             m_pending[pass].batches += 1;
             for (const std::size_t sequence : m_batches.sequences[batch]) {
@@ -196,8 +224,12 @@ void GradientSums::finish(std::size_t first, std::size_t end) {
                 m_pending[pass].rows += ofAll || targets > 0 ? 1 : 0;
             }
         }
-        m_sums[pass].add(std::exchange(m_pending[pass], {}));
-    }
+    return std::exchange(m_pending, std::vector<PassSums>(m_passes.size()));
+}
+
+void GradientSums::add(const std::vector<PassSums>& sums) {
+    for (std::size_t pass = 0; pass < m_sums.size(); ++pass)
+        m_sums[pass].add(sums[pass]);
 }
 
 std::vector<double> GradientLayer::sums(HeadSum sum, std::size_t pass) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/base/bytes.h"
 #include "analysis/base/matrix.h"
 #include "analysis/metrics/gradient_metrics.h"
 #include "analysis/running/backward_walk.h"
@@ -54,6 +55,9 @@ struct PassSums {
     void add(const PassSums& other);
 };
 
+void put(Packer& packer, const PassSums& sums);
+void get(Unpacker& unpacker, PassSums& sums);
+
 /// The backward passes of one request at one layer: the argument of GradientMetric::finish().
 struct GradientLayer {
     const MetricRequest& request;
@@ -76,8 +80,11 @@ public:
 
     std::vector<Tap> taps(int layer, std::size_t pass) const;
     void add(const LayerBackward& backward);
-    /// Called when the batches [first, end) are through all layers: adds their sums to of().
-    void finish(std::size_t first, std::size_t end);
+    /// Called when the batches [first, end) are through all layers. Returns their sums, by pass.
+    std::vector<PassSums> finish(std::size_t first, std::size_t end);
+    /// Adds sums of batches to of().
+    void add(const std::vector<PassSums>& sums);
+    const std::vector<PassSums>& all() const { return m_sums; }
 
     const PassSums& of(std::size_t pass) const { return m_sums[pass]; }
 

@@ -1,5 +1,7 @@
 #include "analysis/metrics/gradient_walk.h"
 
+#include "analysis/base/bytes.h"
+#include "analysis/base/cluster.h"
 #include "analysis/running/runner_results.h"
 
 #include <ATen/ATen.h>
@@ -52,8 +54,55 @@ void GradientWalk::plan(const MetricRequest& request) {
 }
 
 void GradientWalk::run(const Progress& progress, const std::function<void()>& more) {
+    if (m_run.cluster) {
+        runTogether(progress);
+        more();
+        return;
+    }
+    runBatches(0, m_batches.batches.size(), progress, [&](std::size_t first, std::size_t end) {
+        m_sums->add(m_sums->finish(first, end));
+        countBatches(first, end);
+        more();
+    });
+}
+
+/// Shares out the batches that run through the layers together. All ranks get the sums.
+void GradientWalk::runTogether(const Progress& progress) {
+    const std::span<const Batch> batches = m_batches.batches;
+    std::vector<std::size_t> ends{0};
+    while (ends.back() < batches.size())
+        ends.push_back(ends.back() + batchesTogether(m_model, m_run.plan, batches.subspan(ends.back()), m_run.memory));
+    const auto work = [&](std::size_t item, const Progress& own) {
+        Packer packer;
+        runBatches(ends[item], ends[item + 1], own, [&](std::size_t first, std::size_t end) {
+            for (const PassSums& sums : m_sums->finish(first, end))
+                put(packer, sums);
+        });
+        return packer.take();
+    };
+    const auto add = [&](std::string_view bytes) {
+        Unpacker unpacker(bytes);
+        std::vector<PassSums> sums(m_passes.size());
+        for (PassSums& one : sums)
+            get(unpacker, one);
+        m_sums->add(sums);
+    };
+    shareInOrder(
+        *m_run.cluster, ends.size() - 1, work, [&](std::size_t, std::string_view bytes) { add(bytes); }, progress);
+    Packer packer;
+    for (const PassSums& sums : m_sums->all())
+        put(packer, sums);
+    const std::string all = m_run.cluster->broadcast(packer.take());
+    if (m_run.cluster->rank() > 0)
+        add(all);
+    countBatches(0, batches.size());
+}
+
+void GradientWalk::runBatches(std::size_t begin, std::size_t end, const Progress& progress,
+                              const std::function<void(std::size_t first, std::size_t end)>& finished) {
     BackwardSteps steps;
-    steps.scalars = [&](std::size_t batch) {
+    steps.scalars = [&](std::size_t i) {
+        const std::size_t batch = begin + i;
         std::vector<BackwardScalar> scalars;
         for (const GradientPass& pass : m_passes)
             scalars.push_back(m_scalars.scalar(pass.choice, m_batches.batches[batch], m_batches.sequences[batch]));
@@ -62,17 +111,21 @@ void GradientWalk::run(const Progress& progress, const std::function<void()>& mo
     if (m_rule.mergesRows)
         steps.begins = [&](std::size_t, std::size_t pass, LossGradient& top) { mergeRows(top, pass); };
     steps.taps = [&](int layer, std::size_t pass) { return m_sums->taps(layer, pass); };
-    steps.pulled = [&](const LayerBackward& layer) { m_sums->add(layer); };
-    steps.finished = [&](std::size_t first, std::size_t end) {
-        m_sums->finish(first, end);
-        for (std::size_t batch = first; batch < end; ++batch) {
-            m_sequences += m_batches.batches[batch].rows;
-            for (const int length : m_batches.batches[batch].lengths)
-                m_tokens += length;
-        }
-        more();
+    steps.pulled = [&](const LayerBackward& layer) {
+        m_sums->add(
+            LayerBackward{layer.layer, begin + layer.batch, layer.pass, layer.input, layer.dOutput, layer.gradients});
     };
-    walkBackward(m_model, m_run.plan, m_batches.batches, steps, m_run.memory, progress);
+    steps.finished = [&](std::size_t first, std::size_t last) { finished(begin + first, begin + last); };
+    walkBackward(m_model, m_run.plan, std::span(m_batches.batches).subspan(begin, end - begin), steps, m_run.memory,
+                 progress);
+}
+
+void GradientWalk::countBatches(std::size_t first, std::size_t end) {
+    for (std::size_t batch = first; batch < end; ++batch) {
+        m_sequences += m_batches.batches[batch].rows;
+        for (const int length : m_batches.batches[batch].lengths)
+            m_tokens += length;
+    }
 }
 
 std::int64_t GradientWalk::allTokens() const {

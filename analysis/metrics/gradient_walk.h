@@ -35,6 +35,10 @@ public:
 private:
     std::size_t passOf(const ScalarChoice& choice);
     void plan(const MetricRequest& request);
+    void runTogether(const Progress& progress);
+    void runBatches(std::size_t begin, std::size_t end, const Progress& progress,
+                    const std::function<void(std::size_t first, std::size_t end)>& finished);
+    void countBatches(std::size_t first, std::size_t end);
     void mergeRows(LossGradient& top, std::size_t pass) const;
 
     const Model& m_model;

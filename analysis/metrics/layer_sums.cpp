@@ -234,6 +234,28 @@ void LayerSums::add(const LayerSums& other) {
         addTo(own[i], other.own[i]);
 }
 
+void put(Packer& packer, const LayerSums& sums) {
+    for (const PartSums& part : sums.parts) {
+        packer.put(part.tokens);
+        for (const ColumnTotals* totals : {&part.context, &part.neurons})
+            for (const std::vector<double>* columns : {&totals->magnitudes, &totals->sums, &totals->squares})
+                packer.put(*columns);
+        packer.put(part.contributions);
+    }
+    packer.put(sums.own);
+}
+
+void get(Unpacker& unpacker, LayerSums& sums) {
+    for (PartSums& part : sums.parts) {
+        unpacker.get(part.tokens);
+        for (ColumnTotals* totals : {&part.context, &part.neurons})
+            for (std::vector<double>* columns : {&totals->magnitudes, &totals->sums, &totals->squares})
+                unpacker.get(*columns);
+        unpacker.get(part.contributions);
+    }
+    unpacker.get(sums.own);
+}
+
 void addRows(std::span<const int> lengths, LayerSums& sums) {
     for (const int length : lengths)
         for (std::size_t part = 0; part < 2; ++part) {

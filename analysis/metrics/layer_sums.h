@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/base/bytes.h"
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/metrics/metric.h"
 #include "analysis/model/kernels.h"
@@ -66,6 +67,9 @@ struct LayerSums {
 
     void add(const LayerSums& other);
 };
+
+void put(Packer& packer, const LayerSums& sums);
+void get(Unpacker& unpacker, LayerSums& sums);
 
 /// A batch at one tap of a layer: the argument of ForwardMetric::accumulate().
 struct TappedBatch {

@@ -102,15 +102,17 @@ private:
         const double gradient = stage(Needs::gradient).isEmpty() ? forward : rest;
         const std::span<const TokenSequence> sequences = input.text.set.sequences;
         const auto forwardPass = [&](const MeasuringStage& own, const Progress& part) {
-            return measureForward(m_model, {*input.plan, sequences, input.batchTokens}, own.requests, part,
-                                  own.tellingPlaces(m_layerDone));
+            return measureForward(m_model, {*input.plan, sequences, input.batchTokens, input.cluster}, own.requests,
+                                  part, own.tellingPlaces(m_layerDone));
         };
         const auto gradientPasses = [&](const MeasuringStage& own, const Progress& part) {
-            return measureGradient(m_model, {*input.plan, sequences, input.text.labels, input.batchTokens},
-                                   own.requests, part, own.tellingPlaces(m_layerDone));
+            GradientRun run{*input.plan, sequences, input.text.labels, input.batchTokens};
+            run.cluster = input.cluster;
+            return measureGradient(m_model, run, own.requests, part, own.tellingPlaces(m_layerDone));
         };
         const auto ablation = [&](const MeasuringStage& own, const Progress& part) {
             AblationRun run{*input.plan, sequences, input.text.labels, input.batchTokens};
+            run.cluster = input.cluster;
             run.memory.known = input.memory.known;
             if (input.memory.more)
                 run.memory.more = [&](std::vector<MetricResult> results) {

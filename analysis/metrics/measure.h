@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/base/cluster.h"
 #include "analysis/base/progress.h"
 #include "analysis/masks/pruning_mask.h"
 #include "analysis/metrics/metric.h"
@@ -60,6 +61,7 @@ struct MeasureInput {
     Measurement measurement;         ///< copied into the results, except for the time
     std::int64_t batchTokens = 4096; ///< maximum tokens of a batch, including padding; a longer sequence runs alone
     AblationMemory memory = {};
+    const Cluster* cluster = nullptr;      ///< ranks that share the passes over the text
     std::optional<Progress> progress = {}; ///< for the passes over the text; absent = the one that measure() was given
 };
 /// Plans the run and reads the text. Called at most once, after the metrics of weights, and only if a request runs the

@@ -1,5 +1,7 @@
 #include "analysis/metrics/measure_stages.h"
 
+#include "analysis/base/bytes.h"
+#include "analysis/base/cluster.h"
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/metrics/attention_metrics.h"
@@ -259,6 +261,26 @@ public:
             m_results.push_back(emptyResult(m_results.size(), request));
     }
 
+    /// Shares out the batches. All ranks get the sums. @throws Cancelled
+    void walkTogether(const Progress& progress) {
+        const auto run = [&](std::size_t first, std::size_t count, const Progress& own) {
+            return sumsOf(first, count, own);
+        };
+        const auto take = [&](std::size_t batch, std::string_view bytes) {
+            Unpacker unpacker(bytes);
+            get(unpacker);
+            countBatch(batch);
+        };
+        const Cluster& cluster = *m_run.cluster;
+        shareBatches(cluster, m_batches.batches.size(), m_run.plan.isResident(), run, take, progress);
+        Packer packer;
+        put(packer, m_sums, m_notFinite);
+        const std::string all = cluster.broadcast(packer.take());
+        m_sums.assign(m_sums.size(), {});
+        Unpacker unpacker(all);
+        get(unpacker);
+    }
+
     /// @returns false if it was stopped
     bool walk(const Progress& progress) {
         LayerWalk steps;
@@ -290,7 +312,7 @@ public:
 
     std::vector<MetricResult> take(bool isWhole) {
         // Layers that were filled one by one did not know of numbers that are not finite below them.
-        const bool isFilled = !m_run.plan.isResident() && m_notFinite.text.empty();
+        const bool isFilled = !m_run.plan.isResident() && m_notFinite.text.empty() && !m_run.cluster;
         for (int layer = 0; !isFilled && layer < m_model.spec().layerCount(); ++layer)
             fill(layer);
         warn();
@@ -324,6 +346,60 @@ private:
         return result;
     }
 
+    /// The sums of batches, and where their numbers stop being finite.
+    std::vector<std::string> sumsOf(std::size_t first, std::size_t count, const Progress& progress) {
+        const std::span<const Batch> batches = std::span(m_batches.batches).subspan(first, count);
+        std::vector<std::vector<LayerSums>> sums(count, std::vector<LayerSums>(m_sums.size()));
+        std::vector<NotFinite> notFinite(count);
+        LayerWalk steps;
+        steps.observer = &m_observer;
+        steps.enters = [&](int layer, std::size_t i, const at::Tensor& input) {
+            m_observer.enter(layer, batches[i], input);
+        };
+        steps.passed = [&](int layer, std::size_t i, const at::Tensor& output) {
+            sums[i][static_cast<std::size_t>(layer)] = m_observer.leave(output);
+        };
+        steps.finished = [&](std::size_t i, const at::Tensor& output) {
+            if (!isFinite(output))
+                notFinite[i] = findNotFinite(m_model, m_run.plan, batches.subspan(i, 1), progress.part(0, 0));
+        };
+        forEachLayer(m_model.runner(), m_run.plan, batches, steps, progress);
+        std::vector<std::string> bytes;
+        for (std::size_t i = 0; i < count; ++i) {
+            Packer packer;
+            put(packer, sums[i], notFinite[i]);
+            bytes.push_back(packer.take());
+        }
+        return bytes;
+    }
+
+    static void put(Packer& packer, const std::vector<LayerSums>& sums, const NotFinite& notFinite) {
+        for (const LayerSums& layer : sums)
+            secateur::put(packer, layer);
+        packer.put(notFinite.text);
+        packer.put(notFinite.layer);
+    }
+
+    /// Adds sums. The first place at which numbers are not finite counts.
+    void get(Unpacker& unpacker) {
+        for (LayerSums& layer : m_sums) {
+            LayerSums more;
+            secateur::get(unpacker, more);
+            layer.add(more);
+        }
+        NotFinite notFinite;
+        unpacker.get(notFinite.text);
+        unpacker.get(notFinite.layer);
+        if (m_notFinite.text.empty())
+            m_notFinite = std::move(notFinite);
+    }
+
+    void countBatch(std::size_t batch) {
+        for (const int length : m_batches.batches[batch].lengths)
+            m_tokens += length;
+        m_sequences += m_batches.batches[batch].rows;
+    }
+
     void finishLayer(int layer) {
         m_sums[static_cast<std::size_t>(layer)] = std::exchange(m_pending[static_cast<std::size_t>(layer)], {});
         m_hasValues = true;
@@ -334,9 +410,7 @@ private:
 
     /// Adds the sums of a batch after the last layer, so that a batch counts for all layers or for none.
     void finishBatch(std::size_t batch) {
-        for (int length : m_batches.batches[batch].lengths)
-            m_tokens += length;
-        m_sequences += m_batches.batches[batch].rows;
+        countBatch(batch);
         for (std::size_t layer = 0; layer < m_sums.size(); ++layer)
             m_sums[layer].add(std::exchange(m_pending[layer], {}));
         m_hasValues = true;
@@ -426,7 +500,11 @@ std::vector<MetricResult> measureForward(const Model& model, const ForwardRun& r
         throw Error("There is no sequence to measure a model on");
     const auto begin = std::chrono::steady_clock::now();
     ForwardWalk walk(model, run, requests, layerDone);
-    const bool isWhole = walk.walk(progress);
+    bool isWhole = true;
+    if (run.cluster)
+        walk.walkTogether(progress);
+    else
+        isWhole = walk.walk(progress);
     model.checkFiles();
     std::vector<MetricResult> results = walk.take(isWhole);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -48,15 +48,17 @@ private:
 struct ForwardRun {
     const Plan& plan; ///< of model.runner()
     std::span<const TokenSequence> sequences;
-    std::int64_t batchTokens = 4096; ///< maximum of a batch, padding included; a longer sequence runs alone
+    std::int64_t batchTokens = 4096;  ///< maximum of a batch, padding included; a longer sequence runs alone
+    const Cluster* cluster = nullptr; ///< ranks that share the batches
 };
 
 /// Computes all requests from one pass over the sequences, under the plan's mask; cut units get no values. Sums are in
-/// float64. With a resident plan the run goes batch by batch, and the values of all layers become more precise
+/// float64, and added in the order of the batches, so that they do not depend on the number of ranks. With a resident
+/// plan the run goes batch by batch, and the values of all layers become more precise
 /// together; otherwise it goes layer by layer. A stopped run returns the values from the complete batches, or layers
 /// (MetricResult::data counts their tokens, isWhole is false). The caller fills in MetricResult::measurement and the
-/// remaining fields of MetricResult::data.
-/// @param layerDone is called for all layers after each batch, or for each complete layer
+/// remaining fields of MetricResult::data. With a cluster, all ranks get the results, and a stopped run has none.
+/// @param layerDone is called for all layers after each batch, or for each complete layer; not with a cluster
 /// @throws UsageError for requests that do not suit the model or the sequences; Error if there is no sequence;
 /// Cancelled if stopped before the first value
 std::vector<MetricResult> measureForward(const Model& model, const ForwardRun& run,
@@ -70,6 +72,7 @@ struct GradientRun {
     std::span<const int> labels = {}; ///< of a classifier: the class of each sequence; empty = not known
     std::int64_t batchTokens = 4096;  ///< maximum of a batch, padding included; a longer sequence runs alone
     BackwardMemory memory = {};
+    const Cluster* cluster = nullptr; ///< ranks that share the batches
 };
 
 /// The cost of the requests; 1 is a backward pass of all sequences through all layers, which takes as long as two or
@@ -81,7 +84,8 @@ double backwardPasses(const Model& model, const GradientRun& run, std::span<cons
 /// the same batches share one backward pass; self_attribution needs many passes of its own. Sums are in float64. Layers
 /// that share their weights get the same values, from the sum of their gradients, except for self_attribution. A
 /// stopped run returns the values from the complete batches (MetricResult::data counts their tokens, isWhole is false).
-/// The caller fills in MetricResult::measurement and the remaining fields of MetricResult::data.
+/// The caller fills in MetricResult::measurement and the remaining fields of MetricResult::data. With a cluster, all
+/// ranks get the results, and a stopped run has none.
 /// @param layerDone is called for all layers after some batches
 /// @throws UsageError for requests that do not suit the model or the sequences; Error if there is no sequence;
 /// Cancelled if stopped before the first value

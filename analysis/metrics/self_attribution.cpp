@@ -1,5 +1,7 @@
 #include "analysis/metrics/gradient_metrics.h"
 
+#include "analysis/base/bytes.h"
+#include "analysis/base/cluster.h"
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
 #include "analysis/metrics/measure_stages.h"
@@ -43,6 +45,9 @@ private:
         std::vector<float> scales;
     };
     Copies copies(std::size_t sequence, std::vector<float> scales, const at::Tensor& top) const;
+    void runTogether(const Progress& progress);
+    void attributeOrSkip(std::size_t sequence, const Progress& progress);
+    void addPending(std::size_t sequence);
     void attribute(std::size_t sequence, const Progress& progress);
     at::Tensor gradientSum(int layer, std::size_t sequence, std::span<const at::Tensor> streams,
                            const Progress& progress) const;
@@ -94,20 +99,51 @@ std::vector<std::string> SelfAttribution::warnings() const {
 }
 
 void SelfAttribution::run(const Progress& progress, const std::function<void()>& more) {
+    if (m_run.cluster) {
+        runTogether(progress);
+        more();
+        return;
+    }
     for (std::int64_t i = 0; i < m_sequences; ++i) {
-        const auto sequence = static_cast<std::size_t>(i);
         const auto share = [&](std::int64_t done) {
             return static_cast<double>(done) / static_cast<double>(m_sequences);
         };
-        m_pending = Matrix(m_sums.rows(), m_sums.columns(), 0);
-        if (m_scalars.targets(sequence) > 0)
-            attribute(sequence, progress.part(share(i), share(i + 1)));
-        for (std::size_t cell = 0; cell < m_sums.values().size(); ++cell)
-            m_sums.values()[cell] += m_pending.values()[cell];
-        m_tokens += std::ssize(m_run.sequences[sequence].ids);
-        ++m_done;
+        attributeOrSkip(static_cast<std::size_t>(i), progress.part(share(i), share(i + 1)));
+        addPending(static_cast<std::size_t>(i));
         more();
     }
+}
+
+/// Shares out the sequences. All ranks get the sums.
+void SelfAttribution::runTogether(const Progress& progress) {
+    const auto work = [&](std::size_t sequence, const Progress& own) {
+        attributeOrSkip(sequence, own);
+        return packed(std::span<const double>(m_pending.values()));
+    };
+    const auto take = [&](std::size_t sequence, std::string_view bytes) {
+        m_pending = Matrix(m_sums.rows(), m_sums.columns(), 0);
+        Unpacker(bytes).get(m_pending.values());
+        addPending(sequence);
+    };
+    shareInOrder(*m_run.cluster, static_cast<std::size_t>(m_sequences), work, take, progress);
+    const std::string sums = m_run.cluster->broadcast(packed(std::span<const double>(m_sums.values())));
+    Unpacker(sums).get(m_sums.values());
+    m_tokens = allTokens();
+    m_done = m_sequences;
+}
+
+/// Sets m_pending to the values of a sequence.
+void SelfAttribution::attributeOrSkip(std::size_t sequence, const Progress& progress) {
+    m_pending = Matrix(m_sums.rows(), m_sums.columns(), 0);
+    if (m_scalars.targets(sequence) > 0)
+        attribute(sequence, progress);
+}
+
+void SelfAttribution::addPending(std::size_t sequence) {
+    for (std::size_t cell = 0; cell < m_sums.values().size(); ++cell)
+        m_sums.values()[cell] += m_pending.values()[cell];
+    m_tokens += std::ssize(m_run.sequences[sequence].ids);
+    ++m_done;
 }
 
 std::vector<double> SelfAttribution::values(std::size_t, int layer) const {

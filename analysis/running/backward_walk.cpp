@@ -158,7 +158,8 @@ private:
     double m_done = 0;
 };
 
-/// Number of batches at the beginning that run together through the layers.
+} // namespace
+
 std::size_t batchesTogether(const Model& model, const Plan& plan, std::span<const Batch> batches,
                             const BackwardMemory& memory) {
     if (plan.isResident())
@@ -171,8 +172,6 @@ std::size_t batchesTogether(const Model& model, const Plan& plan, std::span<cons
         bytes += batches[count++].tokens() * tokenBytes;
     return count;
 }
-
-} // namespace
 
 std::int64_t tokensAtOnce(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
                           std::int64_t most, const BackwardMemory& memory) {

@@ -67,6 +67,10 @@ struct BackwardMemory {
 std::int64_t tokensAtOnce(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences,
                           std::int64_t most, const BackwardMemory& memory);
 
+/// Number of batches at the beginning that walkBackward() runs together through the layers.
+std::size_t batchesTogether(const Model& model, const Plan& plan, std::span<const Batch> batches,
+                            const BackwardMemory& memory);
+
 /// Runs batches forward through the layers, and the gradients of their scalars backward. The forward pass stores the
 /// input of every layer. It also stores the autograd graphs of as many of the uppermost layers as memory.graphBytes
 /// allows; the backward pass runs the other layers again, one graph at a time. With a resident plan, batches run one

@@ -7,11 +7,11 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_task.h"
 #include "app/cli/measure_text.h"
+#include "app/cli/ranks.h"
 #include "app/cli/run_forecast.h"
 #include "app/reference/offered_values.h"
 #include "backends/json/result_json.h"
 #include "backends/session/mask_json.h"
-#include "backends/session/session_hdf5.h"
 #include "backends/text/measure_on_text.h"
 #include "backends/text/sequence_text.h"
 #include "backends/text/task_file.h"
@@ -114,9 +114,7 @@ AblationKeeper::AblationKeeper(std::string path, const Model& model, const std::
     m_additions.model = fullCard(model);
     if (mask)
         m_additions.masks.push_back(*mask);
-    checkCanAdd(m_additions.model, m_path);
-    if (hasContent(m_path))
-        m_held = readSession(m_path);
+    m_held = sessionToExtend(m_path, m_additions.model);
 }
 
 std::vector<MetricResult> AblationKeeper::known(const std::vector<MetricRequest>& requests,
@@ -141,8 +139,7 @@ void AblationKeeper::keep(const std::vector<MetricResult>& results) {
     Session more = m_additions;
     more.created = utcNow();
     more.results = results;
-    addToSession(more, m_path);
-    noteWritten(m_path);
+    addToResults(more, m_path);
     m_lastKept = std::chrono::steady_clock::now();
 }
 
@@ -206,7 +203,7 @@ std::vector<MetricResult> ablateTask(const ReadyModel& ready, const AblatedTask&
             describeTaskResults(results, ready, task);
             memory.more(results);
         };
-    auto results = ablateEach(model.spec(), ready.plan->mask(), requests, trial, own, progress);
+    auto results = ablateEach(model.spec(), ready.plan->mask(), requests, trial, own, progress, {}, cluster());
     describeTaskResults(results, ready, task);
     return results;
 }
@@ -300,6 +297,7 @@ private:
             input.measurement = measurementOf(model(), *input.plan, text.digest);
             known = knownOf(input.measurement);
             input.memory = memoryOf(known);
+            input.cluster = cluster();
             AblationRun run{*input.plan, text.set.sequences, text.labels, input.batchTokens};
             run.memory.known = known;
             RunForecast forecast(model(), {m_ready.plan}, m_console, rest.part(0, 0));

@@ -107,17 +107,17 @@ std::int64_t bytesOf(const std::string& text) {
 } // namespace
 
 Progress Console::progress() const {
-    const auto printer = std::make_shared<Printer>(styleOf(progressMode));
+    const auto printer = std::make_shared<Printer>(isFirst ? styleOf(progressMode) : Style::none);
     return Progress([printer](double fraction, std::string_view text) { (*printer)(fraction, text); },
                     stop.get_token());
 }
 
 bool Console::showsProgress() const {
-    return styleOf(progressMode) != Style::none;
+    return isFirst && styleOf(progressMode) != Style::none;
 }
 
 void Console::announce(double expectedSeconds, std::string_view text) const {
-    const Style style = styleOf(progressMode);
+    const Style style = isFirst ? styleOf(progressMode) : Style::none;
     if (style == Style::json)
         printError(shownText(forecastJson(expectedSeconds, text)) + "\n");
     else if (style != Style::none)
@@ -130,7 +130,10 @@ void addCommonOptions(CLI::App& verb, Console& console) {
                     "Progress on standard error; auto = live on a terminal, else none")
         ->check(CLI::IsMember({"auto", "plain", "json", "none"}))
         ->capture_default_str();
-    verb.add_option("--threads", console.threads, "Number of threads; 0 = one per core; at most four per core")
+    verb.add_option(
+            "--threads", console.threads,
+            "Number of threads; 0 = one per core, under mpirun the cores divided by the processes of the machine; at "
+            "most four per core")
         ->check(CLI::Range(0, 4 * std::max(1, static_cast<int>(std::thread::hardware_concurrency()))))
         ->capture_default_str();
     verb.add_option("--device", console.device, "Device of the matrix products: cpu, cuda or cuda:N")
@@ -159,7 +162,7 @@ std::shared_ptr<const Model> open(const std::string& path, const Console& consol
                                   std::int64_t memoryBudget) {
     if (isSession(path))
         throw Error("is a session, which contains no weights", path, "Give the checkpoint instead");
-    initialiseRuntime(console.threads);
+    initialiseRuntime(console.threads > 0 ? console.threads : console.threadsOfRank);
     return openModel(path, progress, {.device = console.device, .memoryBudget = memoryBudget});
 }
 

@@ -30,6 +30,9 @@ struct Console {
     int threads = 0;
     std::string device = "cpu";
     std::stop_source stop;
+    bool isFirst = true;       ///< false for the ranks of a job that print nothing
+    int threadsOfRank = 0;     ///< number of threads without --threads; 0 = one per core
+    std::string failure = {};  ///< the error that was printed; empty = none
     bool isIncomplete = false; ///< set by a verb that was stopped and printed partial results
 
     /// A Progress that reports on standard error: live on a terminal, as lines, or as JSON lines.

@@ -10,6 +10,7 @@
 #include "app/cli/evaluate_kept.h"
 #include "app/cli/evaluate_task.h"
 #include "app/cli/evaluate_text.h"
+#include "app/cli/ranks.h"
 #include "app/cli/run_forecast.h"
 #include "app/reference/offered_values.h"
 #include "backends/base/runtime.h"
@@ -155,11 +156,11 @@ std::vector<Evaluation> runMasks(const ReadyModel& ready, EvaluationText text, c
     std::optional<Perplexity> dense; // of the model without its adapter
     if (ready.hasReferenceModel()) {
         const auto plan = ready.reference().runner().plan(PruningMask(model.spec()), ready.plan->type());
-        dense = perplexity(ready.reference(), *plan, text.scored, batchTokens, progress.part(0, 0));
+        dense = perplexity(ready.reference(), *plan, text.scored, batchTokens, progress.part(0, 0), cluster());
     }
     TextEvaluator evaluator(model, std::move(text.scored),
                             {ready.plan->type(), availableMemory() / 4, batchTokens,
-                             std::numeric_limits<double>::infinity(), dense.has_value()},
+                             std::numeric_limits<double>::infinity(), dense.has_value(), cluster()},
                             progress.part(0, 0));
     forecast(evaluator, masks, model.spec(), console);
     std::vector<Evaluation> runs;
@@ -341,6 +342,7 @@ void evaluateOne(const EvaluateArguments& arguments, const Console& console) {
 }
 
 void evaluateVerb(EvaluateArguments& arguments, const Console& console) {
+    checkTimesAlone(arguments.latency.isWanted);
     if (arguments.predicts && (arguments.masks.empty() || !arguments.wantsText()))
         throw UsageError("requires --mask and a text", "--predict");
     if (arguments.masks.size() > 1 && !arguments.tasks.paths.empty())

@@ -3,6 +3,7 @@
 #include "analysis/figures/figure.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/measure_text.h"
+#include "app/cli/ranks.h"
 #include "app/reference/offered_values.h"
 #include "backends/base/atomic_file.h"
 #include "backends/base/folders.h"
@@ -164,9 +165,9 @@ Measured measureRequests(const MeasureArguments& arguments, const Console& conso
     Measured all;
     ReadyModel ready = opened(arguments, runs, console, progress.part(0, 0));
     all.session.model = fullCard(*ready.model);
-    if (!arguments.out.empty())
+    if (!arguments.out.empty() && writesResults())
         checkCanAdd(all.session.model, arguments.out);
-    if (!arguments.csv.empty())
+    if (!arguments.csv.empty() && writesResults())
         prepareFolder(arguments.csv, requests, arguments.force);
     all.session.results = measureAll(ready, arguments.text, requests, console, progress);
     if (ready.mask) {
@@ -190,7 +191,8 @@ bool measureVerb(const MeasureArguments& arguments, const Console& console) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     spdlog::info("measured {} in {:.2f} s", arguments.metrics, seconds);
 
-    keep(arguments, session);
+    if (writesResults())
+        keep(arguments, session);
     const bool isWhole = std::ranges::all_of(session.results, &MetricResult::isWhole);
     if (console.json) {
         printJson(measureJson(session.model, session.results, all.mask, seconds, peakBytes(), all.notes));

@@ -8,6 +8,7 @@
 #include "app/cli/cli_common.h"
 #include "app/cli/evaluate_task.h"
 #include "app/cli/measure_text.h"
+#include "app/cli/ranks.h"
 #include "app/cli/search_logs.h"
 #include "app/cli/sweep_output.h"
 #include "app/cli/sweep_recovery.h"
@@ -67,6 +68,7 @@ std::vector<SweepSeries> seriesFor(const SweepArguments& arguments, const ModelS
 
 /// Checks the arguments before the model is opened. @throws UsageError
 void checkArguments(SweepArguments& arguments) {
+    checkTimesAlone(arguments.wantsLatency);
     const bool namesAny = !arguments.strategies.empty() || !arguments.budgets.empty();
     const bool namesBoth = !arguments.strategies.empty() && !arguments.budgets.empty();
     if (arguments.preset.empty() ? !namesBoth : namesAny)
@@ -191,7 +193,8 @@ Curves sweep(const Model& model, const SweepArguments& arguments, const SweepReq
 
 void sweepVerb(SweepArguments& arguments, const Console& console) {
     checkArguments(arguments);
-    checkFiles(arguments.files);
+    if (writesResults())
+        checkFiles(arguments.files);
     const auto begin = std::chrono::steady_clock::now();
     const Progress progress = console.progress();
     const Progress reading = progress.part(0, 0);
@@ -207,11 +210,13 @@ void sweepVerb(SweepArguments& arguments, const Console& console) {
         request.positions = static_cast<int>(arguments.calibration.text.rules.length);
     SweepKeeper keeper(arguments.files.out, *ready.model);
     SearchLogs logs(arguments.files.out);
-    const SweepInputs inputs = inputsFor(ready, arguments, std::move(tasks), logs, console, reading);
+    SweepInputs inputs = inputsFor(ready, arguments, std::move(tasks), logs, console, reading);
+    inputs.ranks = keeper.ranks();
     Curves curves = sweep(*ready.model, arguments, request, inputs, keeper, console, progress);
     logs.remove();
     addOverwrittenFiles(*ready.model, curves.warnings);
-    writeFiles(arguments.files, keeper.session(), curves);
+    if (writesResults())
+        writeFiles(arguments.files, keeper.session(), curves);
     printSweep(keeper.session(), curves, secondsSince(begin), console.json);
 }
 

@@ -4,10 +4,10 @@
 #include "analysis/base/usage_error.h"
 #include "analysis/model/kernels.h"
 #include "analysis/prediction/prediction.h"
+#include "app/cli/ranks.h"
 #include "backends/base/runtime.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/session/mask_json.h"
-#include "backends/session/session_hdf5.h"
 
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -21,11 +21,7 @@ namespace secateur::cli {
 
 EvaluationKeeper::EvaluationKeeper(std::string path, const Model& model)
     : m_path(std::move(path)) {
-    const ModelCard card = fullCard(baseOf(model));
-    checkCanAdd(card, m_path);
-    if (hasContent(m_path))
-        m_session = readSession(m_path);
-    m_session.model = card;
+    m_session = sessionToExtend(m_path, fullCard(baseOf(model)));
 }
 
 std::string EvaluationKeeper::add(const std::string& name, const MaskRecord& mask) {
@@ -44,8 +40,7 @@ void EvaluationKeeper::keep(Evaluation evaluation) {
     if (mask != m_session.masks.end())
         more.masks.push_back(*mask);
     more.evaluations.push_back(evaluation);
-    addToSession(more, m_path);
-    noteWritten(m_path);
+    addToResults(more, m_path);
     secateur::add(m_session, std::move(evaluation));
 }
 
@@ -54,8 +49,7 @@ void EvaluationKeeper::keep(std::shared_ptr<const PredictionBasis> basis) {
     more.model = m_session.model;
     more.created = utcNow();
     more.prediction = basis;
-    addToSession(more, m_path);
-    noteWritten(m_path);
+    addToResults(more, m_path);
     m_session.prediction = std::move(basis);
 }
 
@@ -108,7 +102,8 @@ TextEvaluator& KeptText::evaluatorOf(const Model& model, const Progress& progres
     const auto found = m_evaluators.find(&model);
     if (found != m_evaluators.end())
         return found->second;
-    const EvaluatorOptions options{m_ready.plan->type(), availableMemory() / 4, m_batchTokens, groupSeconds, true};
+    const EvaluatorOptions options{
+        m_ready.plan->type(), availableMemory() / 4, m_batchTokens, groupSeconds, true, cluster()};
     return m_evaluators.try_emplace(&model, model, m_text.scored, options, progress).first->second;
 }
 

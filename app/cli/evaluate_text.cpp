@@ -6,6 +6,7 @@
 #include "analysis/evaluation/perplexity.h"
 #include "analysis/model/kernels.h"
 #include "app/cli/evaluate_kept.h"
+#include "app/cli/ranks.h"
 #include "app/reference/offered_values.h"
 #include "backends/base/runtime.h"
 #include "backends/engine/plan_memory.h"
@@ -81,7 +82,7 @@ EvaluationText readText(ReadyModel& ready, const TextOptions& options, const Pro
 TextEvaluation evaluateText(const EvaluationText& text, std::int64_t batchTokens, const PlannedMask& run,
                             const std::optional<PlannedMask>& reference, const Progress& progress) {
     const auto score = [&](const PlannedMask& planned, const Progress& part) {
-        return perplexity(*planned.model, *planned.plan, text.scored, batchTokens, part);
+        return perplexity(*planned.model, *planned.plan, text.scored, batchTokens, part, cluster());
     };
     std::optional<ReferenceText> compared;
     if (reference)

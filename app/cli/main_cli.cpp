@@ -3,6 +3,7 @@
 #include "analysis/base/usage_error.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/output.h"
+#include "app/cli/ranks.h"
 #include "app/cli/verbs.h"
 #include "backends/base/crash_report.h"
 #include "backends/base/runtime.h"
@@ -46,7 +47,8 @@ void stopOnInterrupt(std::stop_source stop) {
     }).detach();
 }
 
-int fail(const Error& error, int status, const cli::Console& console) {
+int fail(const Error& error, int status, cli::Console& console) {
+    console.failure = error.what();
     if (console.json)
         cli::printJson(errorJson(error));
     if (!console.json || !cli::flushOutput())
@@ -55,7 +57,7 @@ int fail(const Error& error, int status, const cli::Console& console) {
 }
 
 /// Prints help, version or a usage error.
-int explain(const CLI::App& program, const CLI::ParseError& error, const cli::Console& console) {
+int explain(const CLI::App& program, const CLI::ParseError& error, cli::Console& console) {
     if (error.get_exit_code() != 0 && console.json)
         return fail(UsageError(error.what(), {}, "Run with --help for more information"), wrongUsage, console);
     std::ostringstream out;
@@ -101,7 +103,8 @@ void build(CLI::App& program, cli::Console& console) {
     program.footer("Each verb has its own --help. Layers and heads count from 0. "
                    "Exit status: 0 success, 1 failure, 2 wrong usage.");
     cli::addVerbs(program, console);
-    program.parse_complete_callback([&console] { setLogLevel(spdlog::level::from_str(console.logLevel)); });
+    program.parse_complete_callback(
+        [&console] { setLogLevel(console.isFirst ? spdlog::level::from_str(console.logLevel) : spdlog::level::off); });
 }
 
 /// Checks the verb, and lists the known verbs if it is unknown. CLI11 would only report that a verb is missing.
@@ -133,7 +136,9 @@ int run(int count, char** values, cli::Console& console) {
     } catch (const Error& error) {
         return fail(error, failed, console);
     } catch (const Cancelled&) {
-        return fail(Error("cancelled"), failed, console);
+        const auto elsewhere = cli::cluster() ? cli::cluster()->failure() : std::nullopt;
+        return elsewhere ? fail(Error(elsewhere->sentence), elsewhere->status, console)
+                         : fail(Error("cancelled"), failed, console);
     } catch (const std::bad_alloc&) {
         return fail(Error(fmt::format("there is not enough memory: {} are available",
                                       shortBytes(static_cast<double>(availableMemory())))),
@@ -141,6 +146,24 @@ int run(int count, char** values, cli::Console& console) {
     } catch (const std::exception& error) {
         return fail(Error(firstLine(error.what())), failed, console);
     }
+}
+
+/// Runs the verb, together with the other processes that mpirun started.
+int runOnRanks(int count, char** values, cli::Console& console) {
+    std::unique_ptr<cli::Ranks> ranks;
+    try {
+        ranks = std::make_unique<cli::Ranks>(count > 1 ? values[1] : "", console);
+    } catch (const Error& error) {
+        return fail(error, failed, console);
+    }
+    int status = ok;
+    try {
+        if (ranks->runsVerb())
+            status = run(count, values, console);
+    } catch (const cli::OutputFailure&) {
+        status = failed; // finishStreams() says why
+    }
+    return ranks->leave(status, console.failure, console);
 }
 
 } // namespace
@@ -154,11 +177,5 @@ int main(int count, char** values) {
     // Found before parsing, so that usage errors are JSON too, even if parsing stops before this option.
     console.json = std::find(values, values + count, std::string_view("--json")) != values + count;
     stopOnInterrupt(console.stop);
-    int status = failed;
-    try {
-        status = run(count, values, console);
-    } catch (const cli::OutputFailure&) {
-        status = failed; // finishStreams() says why
-    }
-    return cli::finishStreams(status, !console.json);
+    return cli::finishStreams(runOnRanks(count, values, console), !console.json);
 }

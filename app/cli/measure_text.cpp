@@ -3,6 +3,7 @@
 #include "analysis/metrics/ablation.h"
 #include "analysis/metrics/measure_stages.h"
 #include "analysis/running/runner.h"
+#include "app/cli/ranks.h"
 #include "app/cli/run_forecast.h"
 #include "app/reference/offered_values.h"
 #include "backends/text/measure_on_text.h"
@@ -109,6 +110,7 @@ std::vector<MetricResult> measureAll(ReadyModel& ready, const MeasureOptions& op
         RunForecast forecast(model, {ready.plan}, console, rest.part(0, 0));
         addCosts(forecast, model, input, ordered);
         forecast.say();
+        input.cluster = cluster();
         input.progress = withTimeLeft(rest, console);
         return input;
     };

@@ -14,7 +14,8 @@ namespace secateur::cli {
 namespace {
 
 int droppedOutputs = 0; ///< number of DroppedOutput objects
-int outputFailure = 0;  ///< errno of the first failure of standard output; 0 = none
+bool dropsErrors = false;
+int outputFailure = 0; ///< errno of the first failure of standard output; 0 = none
 
 std::vector<std::string>& writtenFiles() {
     static std::vector<std::string> files;
@@ -71,6 +72,11 @@ void print(const Table& table) {
     printBytes(table.text());
 }
 
+void dropAllOutput() {
+    ++droppedOutputs;
+    dropsErrors = true;
+}
+
 bool flushOutput() noexcept {
     errno = 0;
     if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && outputFailure == 0)
@@ -83,7 +89,8 @@ bool isOnTerminal() {
 }
 
 void printError(std::string_view text) noexcept {
-    writeTo(stderr, text); // a failure stays in ferror()
+    if (!dropsErrors)
+        writeTo(stderr, text); // a failure stays in ferror()
 }
 
 void noteWritten(const std::string& path) {

@@ -36,6 +36,9 @@ public:
     DroppedOutput& operator=(const DroppedOutput&) = delete;
 };
 
+/// Drops everything that is printed from now on, on both streams.
+void dropAllOutput();
+
 /// Passes on what was printed on standard output. @returns whether all of it could be written so far
 bool flushOutput() noexcept;
 

@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "app/cli/cli_common.h"
+#include "app/cli/ranks.h"
 #include "backends/session/session_hdf5.h"
 
 #include <utility>
@@ -10,14 +11,10 @@ namespace secateur::cli {
 
 SweepKeeper::SweepKeeper(std::string path, const Model& model)
     : m_path(std::move(path)) {
-    const ModelCard card = fullCard(model);
-    checkCanAdd(card, m_path);
-    if (hasContent(m_path))
-        m_session = readSession(m_path);
-    m_session.model = card;
+    m_session = sessionToExtend(m_path, fullCard(model));
 }
 
-void SweepKeeper::keep(const SweepNews& news) {
+Session SweepKeeper::sessionOf(const SweepNews& news) const {
     Session more;
     more.model = m_session.model;
     more.created = utcNow();
@@ -27,9 +24,28 @@ void SweepKeeper::keep(const SweepNews& news) {
     more.evaluations = news.evaluations;
     if (news.curves)
         more.curves.push_back(*news.curves);
-    addToSession(more, m_path);
-    noteWritten(m_path);
+    return more;
+}
+
+void SweepKeeper::keep(const SweepNews& news) {
+    const Session more = sessionOf(news);
+    addToResults(more, m_path);
     join(m_session, more);
+}
+
+SweepRanks SweepKeeper::ranks() const {
+    if (!cluster())
+        return {};
+    return {cluster(), [this](const SweepNews& news) { return sessionBytes(sessionOf(news)); },
+            [](std::string_view bytes) {
+                Session session = sessionFromBytes(bytes);
+                SweepNews news{.results = std::move(session.results), .evaluations = std::move(session.evaluations)};
+                for (SessionMask& mask : session.masks)
+                    news.masks.push_back({mask.name, mask.digest, std::move(mask.record)});
+                if (!session.curves.empty())
+                    news.curves = std::move(session.curves.front());
+                return news;
+            }};
 }
 
 } // namespace secateur::cli

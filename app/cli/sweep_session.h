@@ -18,7 +18,13 @@ public:
     /// Adds news to the session and writes the file. @throws Error
     void keep(const SweepNews& news);
 
+    /// The ranks that share the sweep. They exchange news as sessions. @returns a value that must not outlive this
+    /// object
+    SweepRanks ranks() const;
+
 private:
+    Session sessionOf(const SweepNews& news) const;
+
     std::string m_path;
     Session m_session; ///< the content of the file
 };

@@ -218,6 +218,16 @@ Session readSession(const std::string& path) {
     return session;
 }
 
+std::string sessionBytes(const Session& session) {
+    const std::lock_guard guard(library());
+    return newSession(session);
+}
+
+Session sessionFromBytes(std::string_view bytes) {
+    const std::lock_guard guard(library());
+    return read(hdf5::openImage(std::as_bytes(std::span(bytes))));
+}
+
 bool hasContent(const std::string& path) {
     std::error_code ignored;
     const auto size = std::filesystem::file_size(path, ignored);

@@ -3,6 +3,7 @@
 #include "analysis/session/session.h"
 
 #include <string>
+#include <string_view>
 
 namespace secateur {
 
@@ -26,6 +27,11 @@ Session readSession(const MappedFile& file);
 /// writes.
 /// @throws Error
 void writeSession(const Session& session, const std::string& path);
+
+/// A session as the bytes of a file, for other processes of the same program.
+std::string sessionBytes(const Session& session);
+/// @param bytes that sessionBytes() returned
+Session sessionFromBytes(std::string_view bytes);
 
 /// Adds results, masks, evaluations, curves, prediction and view to a session file of the same model. Writes a new file if
 /// there is none. All other data of the file are kept. Waits while another process writes.

@@ -28,7 +28,7 @@ struct Room {
 
 const QString torch = "^(ATen|torch|c10)/";
 const QString qt = "^(Q[A-Z]|Qt[A-Z]|qcustomplot)";
-const QString files = "^(hdf5|H5|nlohmann/|openssl/|unicode/|pcre2)";
+const QString files = "^(hdf5|H5|mpi\\.h|nlohmann/|openssl/|unicode/|pcre2)";
 
 QRegularExpression anyOf(const QStringList& patterns) {
     return QRegularExpression(patterns.join("|"));
@@ -78,6 +78,7 @@ const QMap<QString, QStringList> shelves{
       "session", "figures", "gallery"}},
     {"analysis/prediction", {"base", "model", "masks", "text", "running", "evaluation", "metrics", "session"}},
     {"backends/base", {}},
+    {"backends/cluster", {}},
     {"backends/config", {}},
     {"backends/formats", {"base", "config"}},
     {"backends/kernels", {}},

@@ -234,9 +234,9 @@ void ManualWindow::markWords() {
 
 namespace {
 
-constexpr const char* pageNames[]{"using.md",        "installing.md", "glossary.md", "metrics.md", "strategies.md",
-                                  "papers.md",       "evaluation.md", "formats.md",  "python.md",  "accuracy.md",
-                                  "architecture.md", "adding.md",     "CHANGELOG.md"};
+constexpr const char* pageNames[]{"using.md",    "installing.md",   "glossary.md", "metrics.md",  "strategies.md",
+                                  "papers.md",   "evaluation.md",   "clusters.md", "formats.md",  "python.md",
+                                  "accuracy.md", "architecture.md", "adding.md",   "CHANGELOG.md"};
 constexpr int excerptLength = 90;
 
 /// Removes Markdown's markup (links, emphasis, table lines), so that excerpts are plain text.
