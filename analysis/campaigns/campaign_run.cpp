@@ -80,8 +80,10 @@ void SweepState::share(std::size_t count, const std::function<void(std::size_t i
     const auto workOnItem = [&](std::size_t item, const Progress& own) {
         m_itemNews.emplace();
         work(item, own);
+        const std::vector<SweepNews> all = std::move(*m_itemNews);
+        m_itemNews.reset();
         std::vector<std::string> bytes;
-        for (const SweepNews& news : *std::exchange(m_itemNews, std::nullopt))
+        for (const SweepNews& news : all)
             bytes.push_back(ranks.pack(news));
         return packed(bytes);
     };

@@ -82,7 +82,7 @@ bool RankPost::receiveOne() {
     MPI_Get_count(&status, MPI_BYTE, &count);
     std::string bytes(static_cast<std::size_t>(count), '\0');
     MPI_Recv(bytes.data(), count, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    m_receive(status.MPI_SOURCE, std::move(bytes));
+    m_receive(status.MPI_SOURCE, bytes);
     return true;
 }
 

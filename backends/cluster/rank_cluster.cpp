@@ -106,7 +106,7 @@ class JoinedCluster : public RankCluster {
 public:
     explicit JoinedCluster(std::function<void()> stop)
         : m_stop(std::move(stop))
-        , m_post([this](int from, std::string bytes) { receive(from, unpacked(bytes)); }) {}
+        , m_post([this](int from, std::string_view bytes) { receive(from, unpacked(bytes)); }) {}
 
     int rank() const override { return m_post.rank(); }
     int size() const override { return m_post.size(); }

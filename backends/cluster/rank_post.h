@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace secateur {
 class RankPost {
 public:
     /// Called on the thread of this object with each message. It may call send().
-    using Receive = std::function<void(int from, std::string bytes)>;
+    using Receive = std::function<void(int from, std::string_view bytes)>;
 
     /// Joins the job, and waits until all of its ranks have joined. @throws Error if this build has no MPI
     explicit RankPost(Receive receive);
