@@ -83,7 +83,7 @@ constexpr std::array searchOptions{
                "weights = fit the kept weights of the projection again at each step; none = leave them"},
     OptionInfo{"step", "number", "0.17", "share of a layer's heads or neurons that a step cuts, at least one"},
     OptionInfo{"swaps", "bool", "true",
-               "in the end, exchange the last steps of layers for others while the measured loss falls"},
+               "in the end, exchange the last steps of layers for others while the measured cost falls"},
     OptionInfo{"units", "text", "heads/neurons/attention/mlps/blocks/bypass",
                "kinds of steps: heads, neurons, attention, mlps, blocks, bypass, separated by /"}};
 constexpr std::array secondOrderOptions{

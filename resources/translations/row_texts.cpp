@@ -157,11 +157,13 @@ QT_TRANSLATE_NOOP("Rows", "predict the losses and measure only those that may be
 QT_TRANSLATE_NOOP("Rows", "kinds of units to cut: heads, attention, mlps, blocks, separated by /");
 QT_TRANSLATE_NOOP("Rows", "Steps in any layer with the lowest measured loss for what they save, each with restored weights");
 QT_TRANSLATE_NOOP("Rows", "heads, neurons, attention sublayers, MLPs, blocks, and queries and keys");
+QT_TRANSLATE_NOOP("Rows", "weight of the KL divergence from the dense model in the price of a step, 1 - that of the loss; decoders only");
 QT_TRANSLATE_NOOP("Rows", "layout of an export that must hold the mask: none, native, per_layer, decilm, deci or openelm");
 QT_TRANSLATE_NOOP("Rows", "ridge of the restored weights, in multiples of the mean diagonal");
-QT_TRANSLATE_NOOP("Rows", "which heads and neurons of a layer go first: wanda = smallest Wanda score; obs = least error after the update of the others");
+QT_TRANSLATE_NOOP("Rows", "which heads and neurons of a layer go first: wanda = smallest Wanda score; obs = least error after the update of the others; or ids of metrics of heads and of neurons, separated by /");
 QT_TRANSLATE_NOOP("Rows", "weights = fit the kept weights of the projection again at each step; none = leave them");
 QT_TRANSLATE_NOOP("Rows", "share of a layer's heads or neurons that a step cuts, at least one");
+QT_TRANSLATE_NOOP("Rows", "in the end, exchange the last steps of layers for others while the measured cost falls");
 QT_TRANSLATE_NOOP("Rows", "kinds of steps: heads, neurons, attention, mlps, blocks, bypass, separated by /");
 QT_TRANSLATE_NOOP("Rows", "Units whose removal raises the loss least by gradients, which are taken again in each tenth of the budget");
 QT_TRANSLATE_NOOP("Rows", "heads, neurons, attention sublayers, MLPs or blocks");

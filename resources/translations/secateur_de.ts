@@ -978,10 +978,6 @@
         <translation>Ridge-Term der wiederhergestellten Gewichte, in Vielfachen der mittleren Diagonale</translation>
     </message>
     <message>
-        <source>which heads and neurons of a layer go first: wanda = smallest Wanda score; obs = least error after the update of the others</source>
-        <translation>welche Heads und Neuronen eines Layers zuerst gehen: wanda = kleinster Wanda-Wert; obs = kleinster Fehler nach der Anpassung der übrigen</translation>
-    </message>
-    <message>
         <source>weights = fit the kept weights of the projection again at each step; none = leave them</source>
         <translation>weights = die behaltenen Gewichte der Projektion bei jedem Schritt neu anpassen; none = unverändert lassen</translation>
     </message>
@@ -1060,6 +1056,18 @@
     <message>
         <source>id of the metric to rank by; further options go to the metric</source>
         <translation>Id der Metrik, nach der geordnet wird; weitere Optionen gelten der Metrik</translation>
+    </message>
+    <message>
+        <source>weight of the KL divergence from the dense model in the price of a step, 1 - that of the loss; decoders only</source>
+        <translation>Gewicht der KL-Divergenz vom dichten Modell im Preis eines Schritts, 1 - das des Loss; nur Decoder</translation>
+    </message>
+    <message>
+        <source>which heads and neurons of a layer go first: wanda = smallest Wanda score; obs = least error after the update of the others; or ids of metrics of heads and of neurons, separated by /</source>
+        <translation>welche Heads und Neuronen eines Layers zuerst gehen: wanda = kleinster Wanda-Wert; obs = kleinster Fehler nach der Anpassung der anderen; oder Ids von Metriken der Heads und der Neuronen, getrennt durch /</translation>
+    </message>
+    <message>
+        <source>in the end, exchange the last steps of layers for others while the measured cost falls</source>
+        <translation>am Ende die letzten Schritte von Layern gegen andere tauschen, solange die gemessenen Kosten fallen</translation>
     </message>
 </context>
 <context>
@@ -1332,6 +1340,10 @@
         <source>Cancelled. Choose a head to go on.</source>
         <translation>Abgebrochen. Einen Head wählen, um fortzufahren.</translation>
     </message>
+    <message>
+        <source>Part of an attention map</source>
+        <translation>Ausschnitt einer Attention-Map</translation>
+    </message>
 </context>
 <context>
     <name>secateur::AttentionSheet</name>
@@ -1418,6 +1430,10 @@
         <source>The text that the model runs on for the attention maps</source>
         <translation>Der Text, auf dem das Modell für die Attention-Karten läuft</translation>
     </message>
+    <message>
+        <source> (maximum of %1 × %1 cells)</source>
+        <translation> (Maximum von %1 × %1 Zellen)</translation>
+    </message>
 </context>
 <context>
     <name>secateur::Autosave</name>
@@ -1501,11 +1517,11 @@
     </message>
     <message>
         <source>%1: %2</source>
-        <translation type="unfinished">%1: %2</translation>
+        <translation>%1: %2</translation>
     </message>
     <message>
         <source>← query</source>
-        <translation type="unfinished">← Query</translation>
+        <translation>← Query</translation>
     </message>
     <message>
         <source>← output</source>
@@ -1513,7 +1529,7 @@
     </message>
     <message>
         <source>key →</source>
-        <translation type="unfinished">Key →</translation>
+        <translation>Key →</translation>
     </message>
     <message>
         <source>input →</source>
@@ -1540,7 +1556,7 @@
     </message>
     <message>
         <source>Cancelled. Choose a head to go on.</source>
-        <translation type="unfinished">Abgebrochen. Einen Head wählen, um fortzufahren.</translation>
+        <translation>Abgebrochen. Einen Head wählen, um fortzufahren.</translation>
     </message>
     <message>
         <source>Circuits of %1</source>
@@ -1582,7 +1598,7 @@
     </message>
     <message>
         <source>Head shown</source>
-        <translation type="unfinished">Gezeigter Head</translation>
+        <translation>Gezeigter Head</translation>
     </message>
     <message>
         <source>Number of a block</source>
@@ -1630,7 +1646,7 @@
     </message>
     <message>
         <source>Drop a model folder or file here</source>
-        <translation type="unfinished">Einen Modellordner oder eine Modelldatei hier ablegen</translation>
+        <translation>Einen Modellordner oder eine Modelldatei hier ablegen</translation>
     </message>
     <message>
         <source>Circuits need the model&apos;s weights: File ▸ Locate model…</source>
@@ -5581,7 +5597,7 @@ Genaue Werte ersetzen sie.</translation>
     <name>secateur::NeuronNormsPage</name>
     <message>
         <source>Layer shown</source>
-        <translation type="unfinished">Gezeigter Layer</translation>
+        <translation>Gezeigter Layer</translation>
     </message>
     <message>
         <source>Read direction</source>
@@ -5601,7 +5617,7 @@ Genaue Werte ersetzen sie.</translation>
     </message>
     <message>
         <source>Reason for the missing picture</source>
-        <translation type="unfinished">Grund für das fehlende Bild</translation>
+        <translation>Grund für das fehlende Bild</translation>
     </message>
     <message>
         <source>Cancelled. Choose a layer to go on.</source>
@@ -5609,7 +5625,7 @@ Genaue Werte ersetzen sie.</translation>
     </message>
     <message>
         <source>Drop a model folder or file here</source>
-        <translation type="unfinished">Einen Modellordner oder eine Modelldatei hier ablegen</translation>
+        <translation>Einen Modellordner oder eine Modelldatei hier ablegen</translation>
     </message>
     <message>
         <source>Norms need the model&apos;s weights: File ▸ Locate model…</source>
@@ -5621,7 +5637,7 @@ Genaue Werte ersetzen sie.</translation>
     </message>
     <message>
         <source>Layer %1 has no MLP</source>
-        <translation type="unfinished">Layer %1 hat kein MLP</translation>
+        <translation>Layer %1 hat kein MLP</translation>
     </message>
     <message>
         <source>Computing the norms…</source>
@@ -5649,7 +5665,7 @@ Genaue Werte ersetzen sie.</translation>
     </message>
     <message>
         <source>&amp;Restore %1</source>
-        <translation type="unfinished">Alles in %1 &amp;wiederherstellen</translation>
+        <translation>Alles in %1 &amp;wiederherstellen</translation>
     </message>
     <message>
         <source>&amp;Cut %1</source>
@@ -6574,20 +6590,8 @@ Rangkorrelation nach Spearman und Kendalls tau-b.</translation>
         <translation>Von der Suche gespart</translation>
     </message>
     <message>
-        <source>loss</source>
-        <translation>Loss</translation>
-    </message>
-    <message>
-        <source>Loss on the held-out text</source>
-        <translation>Loss auf dem zurückgehaltenen Text</translation>
-    </message>
-    <message>
         <source>rise</source>
         <translation>Anstieg</translation>
-    </message>
-    <message>
-        <source>Rise of the loss</source>
-        <translation>Anstieg des Loss</translation>
     </message>
     <message>
         <source>steps</source>
@@ -6604,10 +6608,6 @@ Rangkorrelation nach Spearman und Kendalls tau-b.</translation>
     <message>
         <source>Time left for the search</source>
         <translation>Verbleibende Zeit der Suche</translation>
-    </message>
-    <message>
-        <source>Before the first step and now, in nats per token, on the held-out part of the calibration text</source>
-        <translation>Vor dem ersten Schritt und jetzt, in Nats je Token, auf dem zurückgehaltenen Teil des Kalibrierungstextes</translation>
     </message>
     <message>
         <source>F&amp;ind a mask</source>
@@ -6694,6 +6694,22 @@ Rangkorrelation nach Spearman und Kendalls tau-b.</translation>
     <message>
         <source>Starts the search in the background; the views show the mask so far</source>
         <translation>Startet die Suche im Hintergrund; die Ansichten zeigen die bisherige Maske</translation>
+    </message>
+    <message>
+        <source>cost</source>
+        <translation>Kosten</translation>
+    </message>
+    <message>
+        <source>Cost on the held-out text</source>
+        <translation>Kosten auf dem zurückgehaltenen Text</translation>
+    </message>
+    <message>
+        <source>Rise of the cost</source>
+        <translation>Anstieg der Kosten</translation>
+    </message>
+    <message>
+        <source>Before the first step and now, in nats per token, on the held-out part of the calibration text. The cost is the divergence from the predictions of the dense model, or the loss where there is none</source>
+        <translation>Vor dem ersten Schritt und jetzt, in Nats je Token, auf dem zurückgehaltenen Teil des Kalibrierungstexts. Die Kosten sind die Divergenz von den Vorhersagen des dichten Modells oder, wo es keine gibt, der Loss</translation>
     </message>
 </context>
 <context>
@@ -7718,7 +7734,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     </message>
     <message>
         <source>%1 · %2 · %3</source>
-        <translation type="unfinished">%1 · %2 · %3</translation>
+        <translation>%1 · %2 · %3</translation>
     </message>
     <message>
         <source>← row</source>
@@ -7770,7 +7786,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     </message>
     <message>
         <source>&amp;Restore %1</source>
-        <translation type="unfinished">Alles in %1 &amp;wiederherstellen</translation>
+        <translation>Alles in %1 &amp;wiederherstellen</translation>
     </message>
     <message>
         <source>&amp;Cut %1</source>
@@ -7900,7 +7916,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     </message>
     <message>
         <source>&amp;Compare</source>
-        <translation type="unfinished">Ver&amp;gleichen</translation>
+        <translation>Ver&amp;gleichen</translation>
     </message>
     <message>
         <source>Compare the tensors with those of another checkpoint: its pruned, fine-tuned or quantised form</source>
@@ -7920,7 +7936,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     </message>
     <message>
         <source>Drop a model folder or file here</source>
-        <translation type="unfinished">Einen Modellordner oder eine Modelldatei hier ablegen</translation>
+        <translation>Einen Modellordner oder eine Modelldatei hier ablegen</translation>
     </message>
     <message>
         <source>Tensors need the model&apos;s weights: File ▸ Locate model…</source>
@@ -8016,7 +8032,7 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     </message>
     <message>
         <source>Opening %1</source>
-        <translation type="unfinished">%1 öffnen</translation>
+        <translation>%1 öffnen</translation>
     </message>
 </context>
 <context>

@@ -164,7 +164,7 @@ private slots:
         QVERIFY(*bench.masks().preview() == bench.search.step()->mask);
         QCOMPARE(bench.text("Steps of the search"), "1");
         qInfo("saved %s, loss %s", qPrintable(bench.text("Saved by the search")),
-              qPrintable(bench.text("Loss on the held-out text")));
+              qPrintable(bench.text("Cost on the held-out text")));
         QVERIFY(bench.text("Saved by the search").endsWith(" of 20.0 %"));
         bench.goOn();
         bench.settle();

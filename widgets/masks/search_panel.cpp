@@ -187,12 +187,13 @@ QWidget* SearchPanel::figures() {
     grid->setVerticalSpacing(2);
     grid->setColumnStretch(1, 1);
     m_saved = addFigure(*grid, tr("saved"), tr("Saved by the search"));
-    m_loss = addFigure(*grid, tr("loss"), tr("Loss on the held-out text"));
-    m_rise = addFigure(*grid, tr("rise"), tr("Rise of the loss"));
+    m_loss = addFigure(*grid, tr("cost"), tr("Cost on the held-out text"));
+    m_rise = addFigure(*grid, tr("rise"), tr("Rise of the cost"));
     m_steps = addFigure(*grid, tr("steps"), tr("Steps of the search"));
     m_left = addFigure(*grid, tr("time left"), tr("Time left for the search"));
     m_loss->setToolTip(
-        tr("Before the first step and now, in nats per token, on the held-out part of the calibration text"));
+        tr("Before the first step and now, in nats per token, on the held-out part of the calibration text. The cost is "
+           "the divergence from the predictions of the dense model, or the loss where there is none"));
     return box;
 }
 
