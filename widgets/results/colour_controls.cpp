@@ -98,6 +98,8 @@ void ColourControls::restore() {
     };
     m_colours->setCurrentIndex(std::max(0, m_colours->findData(kept(".colours", "viridis"))));
     m_chosen = m_colours->currentData().toString();
+    if (m_isDifference)
+        showMapInUse();
     m_clip->setCurrentIndex(m_clip->findData(kept(".clip", QString::number(defaultClip)).toDouble()));
     if (m_clip->currentIndex() < 0)
         m_clip->setCurrentIndex(m_clip->findData(defaultClip));
@@ -128,6 +130,10 @@ void ColourControls::offer(std::span<const double> values, bool isDifference) {
     for (int i = 0; i < m_colours->count(); ++i)
         if (isDiverging(m_colours->itemData(i).toString()))
             items->item(i)->setEnabled(m_offersDiverging);
+    showMapInUse();
+}
+
+void ColourControls::showMapInUse() {
     m_colours->setCurrentIndex(std::max(0, m_colours->findData(QString::fromStdString(scale().map))));
 }
 

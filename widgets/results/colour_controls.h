@@ -41,6 +41,7 @@ signals:
 private:
     void build(const std::vector<ScaleKind>& scales);
     void keep();
+    void showMapInUse();
 
     Document* m_document;
     std::string m_name;

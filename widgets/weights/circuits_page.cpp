@@ -219,6 +219,7 @@ void CircuitsPage::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     constexpr int charactersForSheet = 100;
     m_sheetArea->setVisible(width() > charactersForSheet * fontMetrics().averageCharWidth());
+    m_sheet->revealActive();
 }
 
 /// The heads of the layer, then selected heads of other layers.
