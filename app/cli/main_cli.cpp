@@ -5,6 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/ranks.h"
 #include "app/cli/verbs.h"
+#include "backends/base/blas_kernels.h"
 #include "backends/base/crash_report.h"
 #include "backends/base/runtime.h"
 #include "backends/json/result_json.h"
@@ -170,6 +171,7 @@ int runOnRanks(int count, char** values, cli::Console& console) {
 
 int main(int count, char** values) {
     reserveStandardStreams();
+    chooseBlasKernels(); // sets a variable of the environment: before there are threads
     std::signal(SIGPIPE, SIG_IGN); // a closed pipe is a failed write; NOLINT: the macro is a C cast
     reportCrashes({"secateur-cli", {values + 1, values + count}, {}});
     startLog();

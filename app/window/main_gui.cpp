@@ -1,5 +1,6 @@
 #include "app/reference/window_options.h"
 #include "app/window/window_services.h"
+#include "backends/base/blas_kernels.h"
 #include "backends/base/crash_report.h"
 #include "backends/base/runtime.h"
 #include "widgets/document/comparison.h"
@@ -308,6 +309,7 @@ int run(int count, char** values) {
 
 int main(int count, char** values) {
     reserveStandardStreams();
+    chooseBlasKernels(); // sets a variable of the environment: before there are threads
     reportCrashes({"secateur", {values + 1, values + count}, {std::string("Qt: ") + qVersion()}});
     try {
         return run(count, values);

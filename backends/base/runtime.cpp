@@ -1,6 +1,7 @@
 #include "backends/base/runtime.h"
 
 #include "analysis/base/error.h"
+#include "backends/base/blas_kernels.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -221,6 +222,7 @@ void initialiseRuntime(int threads) {
     if (::access("/proc/cpuinfo", R_OK) != 0)
         throw Error("cannot be read, and the number of processor cores is unknown without it", "/proc/cpuinfo",
                     "Mount /proc");
+    chooseBlasKernels();
     // The first ATen call sets OpenMP to one thread, unless the number of threads is set before.
     at::set_num_threads(threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
     at::globalContext().setAllowTF32CuBLAS(false);

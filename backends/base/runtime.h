@@ -8,7 +8,8 @@
 
 namespace secateur {
 
-/// Sets libtorch's number of threads and the thresholds of the memory allocator. Call it before any tensor is made.
+/// Sets libtorch's number of threads, the kernels of the BLAS and the thresholds of the memory allocator. Call it before
+/// any tensor is made.
 /// @param threads 0 = one thread per core
 void initialiseRuntime(int threads);
 

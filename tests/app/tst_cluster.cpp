@@ -118,10 +118,7 @@ private slots:
             QSKIP("mpirun is not installed (openmpi-bin)");
         test::writeDrawnFolder(m_scratch, "model", DrawnShape{.layers = 6, .heads = 4, .kvHeads = 2});
         m_model = m_scratch.path("model");
-        QByteArray text;
-        for (int i = 0; i < 80; ++i)
-            text += "the model reads a text and the mask cuts its heads number " + QByteArray::number(i) + "\n\n\n";
-        m_text = QString::fromStdString(m_scratch.write("text.txt", text));
+        m_text = QString::fromStdString(m_scratch.write("text.txt", test::numberedSentences(80, "\n\n\n")));
         QByteArray rows;
         for (int i = 0; i < 8; ++i)
             rows += "{\"query\": \"the mask cuts\", \"choices\": [\"its heads\", \"a text\"], \"gold\": " +

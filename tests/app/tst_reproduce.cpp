@@ -5,6 +5,7 @@
 #include "tests/support/drawn_checkpoints.h"
 #include "tests/support/files.h"
 #include "tests/support/suite.h"
+#include "tests/support/sweeps.h"
 
 #include <nlohmann/json.hpp>
 
@@ -59,10 +60,7 @@ private slots:
         m_model = m_scratch.path("model");
         m_data = m_scratch.path("data");
         QDir().mkpath(m_data + "/tasks");
-        QByteArray text;
-        for (int i = 0; i < 400; ++i)
-            text += "the model reads a text and the mask cuts its heads number " + QByteArray::number(i) + "\n";
-        m_scratch.write("data/wiki.test.raw", text);
+        m_scratch.write("data/wiki.test.raw", test::numberedSentences(400, "\n"));
         QByteArray rows;
         for (int i = 0; i < 6; ++i) {
             const Json choices{{"text", {"this", "that"}}, {"label", {"A", "B"}}};

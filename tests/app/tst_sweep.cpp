@@ -82,10 +82,7 @@ private slots:
         test::writeDrawnFolder(m_scratch, "model", DrawnShape{.layers = 6, .heads = 4, .kvHeads = 2});
         test::writeDrawnFolder(m_scratch, "other", DrawnShape{.layers = 5, .heads = 4, .kvHeads = 2});
         m_model = m_scratch.path("model");
-        QByteArray text;
-        for (int i = 0; i < 60; ++i)
-            text += "the model reads a text and the mask cuts its heads number " + QByteArray::number(i) + "\n\n\n";
-        m_text = QString::fromStdString(m_scratch.write("text.txt", text));
+        m_text = QString::fromStdString(m_scratch.write("text.txt", test::numberedSentences(60, "\n\n\n")));
     }
 
     void pointsAreDocumentedNumbers() {

@@ -4,12 +4,22 @@
 #include "analysis/campaigns/curves_csv.h"
 #include "analysis/session/sweep_known.h"
 
+#include <QByteArray>
+
 #include <cmath>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace secateur::test {
+
+/// A text of `count` sentences. @param end what follows each: two empty lines end a document
+inline QByteArray numberedSentences(int count, const char* end) {
+    QByteArray text;
+    for (int i = 0; i < count; ++i)
+        text += "the model reads a text and the mask cuts its heads number " + QByteArray::number(i) + end;
+    return text;
+}
 
 /// A point with all times set to 0.
 inline void clearTimes(CurvePoint& point) {
