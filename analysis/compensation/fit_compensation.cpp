@@ -221,6 +221,7 @@ namespace {
 void forgetFit(MaskProvenance& provenance) {
     std::erase_if(provenance.options, [](const auto& option) { return isFitOption(option.first); });
     std::erase_if(provenance.notes, [](const std::string& note) { return note.starts_with(noteBegin); });
+    provenance.fits.clear();
 }
 
 } // namespace
@@ -245,14 +246,9 @@ void noteFit(MaskProvenance& provenance, const NotedFit& fit, std::span<const Fi
     provenance.options[textOption] = fit.text;
     provenance.options[tokensOption] = std::to_string(fit.tokens);
     provenance.options[lengthOption] = std::to_string(fit.sequenceLength);
-    std::string note = fmt::format("{} {} fitted on {} tokens of {}", noteBegin, name(fit.mode), fit.tokens, fit.text);
-    std::vector<std::string> mus;
-    for (const FittedPart& part : parts)
-        if (part.mu > 0)
-            mus.push_back(fmt::format("{} {} {}", part.layer, part.isAttention ? "output" : "down", exactly(part.mu)));
-    if (!mus.empty())
-        note += fmt::format("; mu by layer and projection: {}", join(mus, ", "));
-    provenance.notes.push_back(std::move(note));
+    provenance.notes.push_back(
+        fmt::format("{} {} fitted on {} tokens of {}", noteBegin, name(fit.mode), fit.tokens, fit.text));
+    provenance.fits.assign(parts.begin(), parts.end());
 }
 
 std::optional<NotedFit> notedFit(const MaskProvenance& provenance) {

@@ -24,16 +24,6 @@ struct FitText {
     ComputeType type = ComputeType::automatic;
 };
 
-/// How a projection was fitted.
-struct FittedPart {
-    int layer = 0;
-    bool isAttention = false; ///< the output projection of attention, else the down projection of the MLP
-    double mu = 0;            ///< in multiples of the mean diagonal; 0 for the mode bias
-    /// Squared errors on the tokens that were held out to choose mu, divided by the squares of the dense outputs.
-    double errorBefore = 0;
-    double errorAfter = 0;
-};
-
 struct FittedMask {
     PruningMask mask;
     std::vector<FittedPart> parts; ///< in the order in which they were fitted
@@ -60,7 +50,7 @@ struct NotedFit {
     std::int64_t sequenceLength = 0; ///< maximum length of its sequences; 0 = not stated
 };
 
-/// Adds a fit with the chosen mus to the provenance of a mask. It replaces that of an earlier fit.
+/// Adds a fit with its parts to the provenance of a mask. It replaces that of an earlier fit.
 void noteFit(MaskProvenance& provenance, const NotedFit& fit, std::span<const FittedPart> parts);
 /// The fit that a provenance states; empty = the compensation is that of the strategy, if there is one.
 std::optional<NotedFit> notedFit(const MaskProvenance& provenance);

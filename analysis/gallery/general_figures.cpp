@@ -1,6 +1,7 @@
 #include "analysis/base/statistics.h"
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/figures/compensation_figure.h"
 #include "analysis/figures/curve_rows.h"
 #include "analysis/figures/evaluation_figure.h"
 #include "analysis/figures/model_figures.h"
@@ -298,6 +299,11 @@ constexpr std::array evaluationsOptions{
     OptionInfo{"mask", "text", "", "name of a mask to highlight"},
 };
 
+constexpr std::array compensationOptions{
+    OptionInfo{"mask", "text", "", "name of a mask; empty = the last one of the session that has fits"},
+    OptionInfo{"value", "text", "mu", "mu, or error (squared error on the held-out tokens, before and after the fit)"},
+};
+
 constexpr std::array attentionOptions{
     OptionInfo{"layer", "integer", "0", "layer of the head, from 0"},
     OptionInfo{"head", "integer", "0", "head in the layer, from 0"},
@@ -338,6 +344,8 @@ constexpr std::array generalRows{
                FromSession{drawAgreement}, checkAgreement, nullptr, setsOfReport},
     FigureInfo{"stability", "overlap of a strategy's masks between calibration texts", stabilityOptions,
                FromSession{drawStability}, checkStability},
+    FigureInfo{"compensation", "fits of a mask's compensation over the layers: chosen ridge, or held-out error",
+               compensationOptions, FromSession{drawCompensation}, checkCompensation},
     FigureInfo{"gradient_change", "change of the gradients of the query weights when units are cut (Greedy-Gnorm)",
                gradientChangeOptions, FromText{gradientChanges, 2, 2}, checkGradientChange},
     FigureInfo{"attention", "attention map of one head over a prompt", attentionOptions, FromPrompt{attention},

@@ -70,6 +70,17 @@ struct AlphaCurve {
     bool operator==(const AlphaCurve&) const = default;
 };
 
+/// How a projection of a compensation was fitted.
+struct FittedPart {
+    int layer = 0;
+    bool isAttention = false; ///< the output projection of attention, else the down projection of the MLP
+    double mu = 0;            ///< in multiples of the mean diagonal; 0 for the mode bias
+    /// Squared errors on the tokens that were held out to choose mu, divided by the squares of the dense outputs.
+    double errorBefore = 0;
+    double errorAfter = 0;
+    bool operator==(const FittedPart&) const = default;
+};
+
 /// How a mask was made. A field is empty if it is unknown or does not apply.
 struct MaskProvenance {
     std::string strategy; ///< id of the strategy
@@ -85,6 +96,7 @@ struct MaskProvenance {
     std::vector<std::string> notes = {}; ///< sentences about choices that the strategy made
     std::vector<AlphaCurve> alphaCurves =
         {}; ///< one for each layer whose alpha was searched, in the order of the search
+    std::vector<FittedPart> fits = {}; ///< of a fitted compensation, in the order in which they were fitted
     bool operator==(const MaskProvenance&) const = default;
 };
 

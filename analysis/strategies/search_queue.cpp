@@ -75,13 +75,14 @@ bool SearchGrowth::isCheaper(const Candidate& one, const Candidate& other) {
 
 Progress SearchGrowth::stepReport(double target, const Progress& progress) const {
     const double share = target > 0 ? std::clamp(m_saved / target, 0.0, 1.0) : 1;
-    const double done = m_hasBegun ? beginningShare + (1 - beginningShare) * share : 0;
-    std::string state = fmt::format("{:.1f} of {}% saved", m_saved, exactly(target));
+    const double first = m_hasBegun ? beginningShare + (1 - beginningShare) * share : 0;
+    const double last = m_hasBegun ? first : beginningShare;
+    std::string state = fmt::format("{:.1f} of {:.6g}% saved", m_saved, target);
     if (m_hasBegun)
         state += fmt::format(", {} steps, {} {} -> {}", m_steps.size(), measure() == "loss_nats" ? "loss" : "cost",
                              significant(m_before, 5), significant(m_loss, 5));
     return Progress(
-        [own = progress.part(done, done), state = std::move(state)](double fraction, std::string_view text) {
+        [own = progress.part(first, last), state = std::move(state)](double fraction, std::string_view text) {
             own.report(fraction, fmt::format("{}, {}", state, text));
         });
 }
@@ -156,7 +157,7 @@ void SearchGrowth::begin(const Progress& progress) {
     const double before = roundedMeanLoss(walk.whole(progress));
     const int layers = m_model.spec().layerCount();
     for (int layer = SearchSteps::allLayers; layer < layers; ++layer) {
-        const double done = beginningShare * std::max(layer, 0) / layers;
+        const double done = static_cast<double>(std::max(layer, 0)) / layers;
         std::vector<Candidate> own = knownSteps(layer);
         if (own.empty())
             own = firstSteps(layer, walk, before, progress.part(done, done));

@@ -50,6 +50,8 @@ std::shared_ptr<const void> WeightStore::find(const std::string& key, const Room
     std::shared_ptr<Slot> slot;
     {
         const std::lock_guard lock(m_mutex);
+        if (const auto known = m_slots.find(key); known == m_slots.end() || known->second->item.isLost())
+            std::erase_if(m_slots, [](const auto& other) { return other.second->item.isLost(); });
         std::shared_ptr<Slot>& entry = m_slots[key];
         if (!entry)
             entry = std::make_shared<Slot>();
@@ -109,9 +111,8 @@ void append(std::string& key, const std::vector<float>& values) {
     key.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
 }
 
-/// Appends the address of a compensation's weight, because its numbers are too many for a key. PlanLayer::replaced
-/// keeps them: as long as the store has the layer, no other weight can get the address. Equal numbers at two addresses
-/// are converted twice.
+/// Appends the address of a compensation's weight, because its numbers are too many for a key (WeightStore::Named).
+/// Equal numbers at two addresses are converted twice.
 void append(std::string& key, const SharedWeight& weight) {
     key += fmt::format("{} ", static_cast<const void*>(weight.get()));
 }
@@ -196,7 +197,9 @@ EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, Co
         return made;
     };
     const std::int64_t expected = expectedBytes(m_model.spec(), index, mask, conversion.type);
-    return m_store.get(keyOf(m_model.spec().storedLayer(index), mask, conversion), {m_keptBytes, expected}, make);
+    const LayerCompensation& own = compensationOf(mask);
+    return m_store.get(keyOf(m_model.spec().storedLayer(index), mask, conversion), {m_keptBytes, expected}, make,
+                       {own.outputWeight, own.downWeight});
 }
 
 EnginePlan::LayerPointer EnginePlan::layer(int index, const LayerMask& mask) const {

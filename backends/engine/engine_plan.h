@@ -7,13 +7,17 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace secateur {
 
@@ -31,9 +35,17 @@ TypeChoice chooseType(ComputeType wanted, bool isProcessor, std::string_view sto
 /// Weights stay in memory while a caller has a pointer to them. Thread-safe.
 class WeightStore {
 public:
+    /// Numbers that a key names by their addresses. Once they are gone, nobody can ask for the key again.
+    using Named = std::array<SharedWeight, 2>;
+
     struct Item {
         std::shared_ptr<const void> weights;
         std::int64_t bytes = 0;
+        std::vector<std::weak_ptr<const std::vector<float>>> named = {};
+
+        bool isLost() const {
+            return std::ranges::any_of(named, [](const auto& numbers) { return numbers.expired(); });
+        }
     };
 
     explicit WeightStore(std::int64_t budget)
@@ -48,13 +60,16 @@ public:
     };
 
     /// The weights of a key. If the store does not have them, makes them; if several threads ask, only once. Before and
-    /// after that, frees other weights until the store has room for them.
+    /// after that, frees other weights until the store has room for them. @param named may have null pointers
     template <typename Weights>
-    std::shared_ptr<const Weights> get(const std::string& key, const Room& room, const std::function<Weights()>& make) {
+    std::shared_ptr<const Weights> get(const std::string& key, const Room& room, const std::function<Weights()>& make,
+                                       const Named& named = {}) {
         return std::static_pointer_cast<const Weights>(find(key, room, [&] {
             auto made = std::make_shared<const Weights>(make());
-            const std::int64_t bytes = made->bytes;
-            return Item{std::move(made), bytes};
+            Item item{made, made->bytes};
+            std::ranges::copy_if(named, std::back_inserter(item.named),
+                                 [](const SharedWeight& numbers) { return numbers != nullptr; });
+            return item;
         }));
     }
 

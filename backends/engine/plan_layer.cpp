@@ -192,7 +192,6 @@ public:
     }
 
     PlanLayer make() {
-        m_made.replaced = {m_compensation.outputWeight, m_compensation.downWeight};
         if (!m_mask.block) {
             m_made.dropped = true;
             return std::move(m_made);

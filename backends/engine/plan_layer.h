@@ -6,7 +6,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -91,9 +90,6 @@ struct PlanLayer {
     Linear output;      ///< multiplied by alpha, unless a sandwich norm follows; with the factors of the compensation
     Linear gateUp;      ///< gate and up concatenated, or up only
     Linear down;        ///< with the factors and the bias of the compensation
-    /// Weights of the compensation. The store of weights finds this layer by their addresses, which no other weights
-    /// can have as long as these are kept.
-    std::array<SharedWeight, 2> replaced;
     std::int64_t bytes = 0;
     std::vector<AdapterLeaf> leaves = {}; ///< tensors of the plan's adapters whose gradients are wanted
 };

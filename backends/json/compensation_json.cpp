@@ -1,6 +1,7 @@
 #include "backends/json/compensation_json.h"
 
 #include "backends/json/json_fields.h"
+#include "backends/session/mask_json.h"
 
 #include <utility>
 
@@ -8,14 +9,7 @@ namespace secateur {
 
 std::string compensationJson(const std::string& path, CompensationMode mode, std::span<const FittedPart> parts,
                              const PricedMask& mask, std::span<const std::string> warnings) {
-    OrderedJson projections = OrderedJson::array();
-    for (const FittedPart& part : parts)
-        projections.push_back({{"layer", part.layer},
-                               {"projection", part.isAttention ? "output" : "down"},
-                               {"mu", part.mu > 0 ? OrderedJson(part.mu) : OrderedJson()},
-                               {"error_before", part.errorBefore},
-                               {"error_after", part.errorAfter}});
-    OrderedJson result{{"compensation", name(mode)}, {"projections", std::move(projections)}};
+    OrderedJson result{{"compensation", name(mode)}, {"projections", OrderedJson::parse(fitsJson(parts))}};
     result.update(OrderedJson::parse(maskResultJson(path, mask, warnings)));
     return jsonText(result);
 }

@@ -8,8 +8,7 @@
 
 namespace secateur {
 
-/// {"compensation": "weights", "projections": [{"layer", "projection", "mu", "error_before", "error_after"}]}, followed
-/// by the fields of maskResultJson(). "mu" is null for the mode bias.
+/// {"compensation": "weights", "projections": fitsJson()}, followed by the fields of maskResultJson().
 std::string compensationJson(const std::string& path, CompensationMode mode, std::span<const FittedPart> parts,
                              const PricedMask& mask, std::span<const std::string> warnings);
 

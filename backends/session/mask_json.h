@@ -5,6 +5,7 @@
 #include "backends/session/compensation_link.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,9 @@ std::optional<CompensationLink> compensationLinkIn(const std::string& path);
 std::string historyJson(const PruneHistory& history);
 /// The losses against alpha: [{"layer", "alpha", "alphas", "losses"}, ...].
 std::string alphaCurvesJson(const std::vector<AlphaCurve>& curves);
+/// The fits of a compensation: [{"layer", "projection", "mu", "error_before", "error_after"}, ...]. "mu" is null for the
+/// mode bias.
+std::string fitsJson(std::span<const FittedPart> fits);
 
 /// A mask as JSON, with one line per layer in ascending order. Of layers that share weights, only the first is written.
 /// Equal records give equal texts. Invalid UTF-8 is replaced.

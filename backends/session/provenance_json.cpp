@@ -101,6 +101,23 @@ std::vector<AlphaCurve> readAlphaCurves(const JsonObject& provenance) {
     return curves;
 }
 
+constexpr const char* outputProjection = "output";
+constexpr const char* downProjection = "down";
+
+std::vector<FittedPart> readFits(const JsonObject& provenance) {
+    std::vector<FittedPart> fits;
+    for (const JsonObject& fit : provenance.objects("fits").value_or(std::vector<JsonObject>())) {
+        fit.allowOnly({"layer", "projection", "mu", "error_before", "error_after"});
+        const std::string projection = fit.text("projection").value_or("");
+        if (projection != outputProjection && projection != downProjection)
+            fit.refuse("projection", fmt::format("expected \"{}\" or \"{}\", found \"{}\"", outputProjection,
+                                                 downProjection, projection));
+        fits.push_back({whole(fit, "layer"), projection == outputProjection, fit.number("mu").value_or(0),
+                        readNumber(fit, "error_before"), readNumber(fit, "error_after")});
+    }
+    return fits;
+}
+
 } // namespace
 
 std::optional<MaskProvenance> provenanceOf(const JsonObject& file) {
@@ -108,7 +125,7 @@ std::optional<MaskProvenance> provenanceOf(const JsonObject& file) {
     if (!object)
         return std::nullopt;
     object->allowOnly({"strategy", "options", "budget", "text", "seed", "created", "secateur", "history", "text_digest",
-                       "order", "notes", "alpha_curves"});
+                       "order", "notes", "alpha_curves", "fits"});
     MaskProvenance provenance;
     provenance.strategy = object->text("strategy").value_or("");
     if (const auto options = object->object("options")) {
@@ -125,6 +142,7 @@ std::optional<MaskProvenance> provenanceOf(const JsonObject& file) {
     provenance.order = readOrder(*object);
     provenance.notes = object->texts("notes").value_or(std::vector<std::string>());
     provenance.alphaCurves = readAlphaCurves(*object);
+    provenance.fits = readFits(*object);
     return provenance;
 }
 
@@ -190,19 +208,24 @@ std::string alphaCurvesField(const std::vector<AlphaCurve>& curves) {
     return curves.empty() ? "" : ",\n    \"alpha_curves\": " + alphaCurvesJson(curves);
 }
 
+/// The field "fits", with one line for each projection. Empty without a fitted compensation.
+std::string fitsField(const std::vector<FittedPart>& fits) {
+    return fits.empty() ? "" : ",\n    \"fits\": " + fitsJson(fits);
+}
+
 } // namespace
 
 std::string provenanceJson(const std::optional<MaskProvenance>& provenance) {
     if (!provenance)
         return "null";
     return fmt::format("{{\"strategy\": {}, \"options\": {}, \"budget\": {}, \"text\": {}, \"seed\": {}, "
-                       "\"created\": {}, \"secateur\": {}{}{}{}{}{}}}",
+                       "\"created\": {}, \"secateur\": {}{}{}{}{}{}{}}}",
                        quotedOrNull(provenance->strategy), optionsJson(provenance->options),
                        budgetJson(provenance->budget), quotedOrNull(provenance->text),
                        provenance->seed ? std::to_string(*provenance->seed) : "null", quotedOrNull(provenance->created),
                        quotedOrNull(provenance->secateur), textDigestField(*provenance), notesField(provenance->notes),
                        historyField(provenance->history), orderField(provenance->order),
-                       alphaCurvesField(provenance->alphaCurves));
+                       alphaCurvesField(provenance->alphaCurves), fitsField(provenance->fits));
 }
 
 std::string historyJson(const PruneHistory& history) {
@@ -223,6 +246,17 @@ std::string alphaCurvesJson(const std::vector<AlphaCurve>& curves) {
         lines.push_back(fmt::format("\n      {{\"layer\": {}, \"alpha\": {}, \"alphas\": {}, \"losses\": {}}}",
                                     curve.layer, numberJson(curve.alpha), numbersJson(curve.alphas),
                                     numbersJson(curve.losses)));
+    return fmt::format("[{}]", join(lines, ","));
+}
+
+std::string fitsJson(std::span<const FittedPart> fits) {
+    std::vector<std::string> lines;
+    for (const FittedPart& fit : fits)
+        lines.push_back(fmt::format("\n      {{\"layer\": {}, \"projection\": \"{}\", \"mu\": {}, "
+                                    "\"error_before\": {}, \"error_after\": {}}}",
+                                    fit.layer, fit.isAttention ? outputProjection : downProjection,
+                                    fit.mu > 0 ? numberJson(fit.mu) : "null", numberJson(fit.errorBefore),
+                                    numberJson(fit.errorAfter)));
     return fmt::format("[{}]", join(lines, ","));
 }
 

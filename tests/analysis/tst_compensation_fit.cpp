@@ -1,7 +1,11 @@
-// The equations of compensations against numpy (tests/data/make_projection_fit.py), and fits of whole models.
+// The equations of compensations against numpy (tests/data/make_projection_fit.py), and fits of whole models against
+// transformers and numpy (tests/data/make_compensation.py).
 #ifndef Q_MOC_RUN
 #include "analysis/compensation/fit_compensation.h"
+#include "analysis/compensation/layer_fit.h"
 #include "analysis/compensation/projection_fit.h"
+#include "analysis/masks/mask_algebra.h"
+#include "analysis/masks/projection_weight.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/prune.h"
 #include "tests/support/gradient_case.h"
@@ -11,7 +15,11 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
 
 using namespace secateur;
 using test::GradientCase;
@@ -79,6 +87,68 @@ FittedMask fitted(const GradientCase& c, const PruningMask& mask, CompensationMo
     return fitCompensation(*c.model, mask, mode, {c.sequences, 4096, ComputeType::float32}, {});
 }
 
+QJsonObject wholeFits() {
+    QFile file(test::data().filePath("compensation.json"));
+    if (!file.open(QIODevice::ReadOnly))
+        qFatal("no compensation.json");
+    return QJsonDocument::fromJson(file.readAll()).object();
+}
+
+at::Tensor floats(const std::vector<float>& values) {
+    return at::tensor(values, at::kFloat).to(at::kDouble);
+}
+
+/// A model of the fixture, with its mask and its text.
+struct WholeFit {
+    QJsonObject object;
+    std::shared_ptr<const Model> model;
+    std::vector<TokenSequence> sequences;
+    PruningMask mask;
+
+    explicit WholeFit(const QString& folder)
+        : object(wholeFits()[folder].toObject())
+        , model(openModel(test::data().filePath("forward/" + folder + "/model.safetensors").toStdString(), {}, test::onDevice({})))
+        , mask(model->spec()) {
+        for (const auto& ids : object["sequences"].toArray())
+            sequences.push_back(test::sequenceOf(ids.toArray()));
+        const QJsonObject cut = object["cut"].toObject();
+        for (const auto& head : cut["heads"].toArray())
+            setHeads(mask, std::array{HeadId{head[0].toInt(), head[1].toInt()}}, false);
+        for (const auto& neuron : cut["neurons"].toArray())
+            setNeurons(mask, 0, std::array{neuron.toInt()}, false);
+    }
+
+    FittedMask fitted(const std::string& mode) const {
+        const auto info = std::ranges::find(compensationModes(), mode, &CompensationModeInfo::name);
+        return fitCompensation(*model, mask, info->mode, {sequences, 4096, ComputeType::float32}, {});
+    }
+
+    /// The largest difference of a projection's weights, factors and biases from the fixture.
+    double worst(const PruningMask& found, const FittedPart& part, const QJsonObject& expected) const {
+        const LayerMask& layer = found.layer(part.layer);
+        const LayerCompensation own = compensationOf(layer);
+        const Projection which = part.isAttention ? Projection::output : Projection::down;
+        const std::vector<float>& bias = part.isAttention ? own.attentionBias : own.mlpBias;
+        double largest = 0;
+        if (!expected["bias"].isNull())
+            largest = std::max(largest, apart(floats(bias), tensorOf(expected["bias"])));
+        if (!expected["factors"].isNull()) {
+            const std::vector<bool>& marks = part.isAttention ? layer.heads : layer.neurons;
+            const at::Tensor factors = floats(part.isAttention ? own.headScale : own.neuronScale);
+            const at::Tensor kept = at::tensor(std::vector<std::int64_t>(marks.begin(), marks.end()), at::kLong);
+            largest = std::max(largest, apart(factors.masked_select(kept > 0), tensorOf(expected["factors"])));
+        }
+        if (!expected["weight"].isNull()) {
+            const WeightName name = part.isAttention ? WeightName::output : WeightName::down;
+            const at::Tensor weight = projectionWeight(*model, part.layer, name, own)
+                                          .to(at::kDouble)
+                                          .index_select(1, keptColumns(model->spec(), part.layer, layer, which));
+            largest = std::max(largest, apart(weight.flatten(), tensorOf(expected["weight"])));
+        }
+        return largest;
+    }
+};
+
 } // namespace
 
 class TestCompensationFit : public QObject {
@@ -129,6 +199,37 @@ private slots:
         QCOMPARE(own.size(), expected.size());
         for (std::size_t i = 0; i < own.size(); ++i)
             QVERIFY(std::abs(own[i] - expected[i]) < 1e-5);
+    }
+
+    void fitsOfWholeModelsAreThoseOfNumpy_data() {
+        QTest::addColumn<QString>("folder");
+        QTest::addColumn<QString>("mode");
+        const QJsonObject cases = wholeFits();
+        for (const QString& folder : cases.keys())
+            for (const QString& mode : cases[folder].toObject()["modes"].toObject().keys())
+                QTest::addRow("%s %s", qPrintable(folder), qPrintable(mode)) << folder << mode;
+    }
+    void fitsOfWholeModelsAreThoseOfNumpy() {
+        QFETCH(QString, folder);
+        QFETCH(QString, mode);
+        const WholeFit c(folder);
+        const FittedMask found = c.fitted(mode.toStdString());
+        const QJsonArray parts = c.object["modes"].toObject()[mode].toArray();
+        QCOMPARE(std::ssize(found.parts), parts.size());
+        double worst = 0;
+        double worstError = 0;
+        for (std::size_t i = 0; i < found.parts.size(); ++i) {
+            const QJsonObject expected = parts[static_cast<qsizetype>(i)].toObject();
+            const FittedPart& part = found.parts[i];
+            QCOMPARE(part.layer, expected["layer"].toInt());
+            QCOMPARE(part.isAttention, expected["attention"].toBool());
+            QCOMPARE(part.mu, expected["mu"].toDouble()); // null of the mode bias is 0
+            worstError = std::max({worstError, std::abs(part.errorBefore / expected["error_before"].toDouble() - 1),
+                                   std::abs(part.errorAfter / expected["error_after"].toDouble() - 1)});
+            worst = std::max(worst, c.worst(found.mask, part, expected));
+        }
+        qInfo("weights, factors and biases %.1e, errors %.1e", worst, worstError);
+        QVERIFY(worst < 5e-6 && worstError < 5e-6);
     }
 
     void fitsReduceTheErrorOfEveryProjection_data() {

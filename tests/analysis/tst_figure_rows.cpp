@@ -240,6 +240,19 @@ private slots:
         QVERIFY(!figure.x.label.empty() && !figure.y.label.empty());
     }
 
+    void fitsWithoutARidgeHaveNoMu() {
+        Session session = test::evaluatedSession();
+        std::vector<FittedPart>& fits = session.masks[1].record.provenance->fits;
+        QCOMPARE(drawFigure(parseFigureRequest("compensation"), session).series.size(), std::size_t{1});
+        QCOMPARE(drawFigure(parseFigureRequest("compensation:value=error"), session).series.size(), std::size_t{4});
+        QVERIFY_THROWS_EXCEPTION(UsageError, parseFigureRequest("compensation:value=mus"));
+        QVERIFY_THROWS_EXCEPTION(Error, drawFigure(parseFigureRequest("compensation:mask=cut.json"), session));
+        fits.erase(fits.begin());
+        QVERIFY_THROWS_EXCEPTION(Error, drawFigure(parseFigureRequest("compensation"), session));
+        fits.clear();
+        QVERIFY_THROWS_EXCEPTION(Error, drawFigure(parseFigureRequest("compensation"), session));
+    }
+
     void noOtherSourceComparesWithAFiguresId() {
         QStringList ids;
         for (const FigureInfo& figure : allFigures())

@@ -5,6 +5,7 @@
 #include "analysis/metrics/measure_stages.h"
 #include "analysis/running/runner_results.h"
 #include "analysis/running/stream_cache.h"
+#include "backends/engine/engine_plan.h"
 #include "backends/kernels/machine_kernels.h"
 #include "tests/support/engine_case.h"
 #include "tests/support/suite.h"
@@ -15,6 +16,9 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
+#include <memory>
+#include <vector>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -81,6 +85,37 @@ class TestCompensationRun : public QObject {
     Q_OBJECT
 
 private slots:
+    void weightsOfForgottenCompensationsAreFreed() {
+        struct Weights {
+            std::int64_t bytes = 8;
+        };
+        constexpr std::int64_t budget = 1000;
+        WeightStore store(budget);
+        int made = 0;
+        const auto get = [&](const char* key, const SharedWeight& named) {
+            const std::function<Weights()> make = [&made] {
+                ++made;
+                return Weights();
+            };
+            return store.get(key, {budget, 8}, make, {named, nullptr});
+        };
+        auto numbers = std::make_shared<const std::vector<float>>(3);
+        const std::weak_ptr<const Weights> own = get("own", numbers);
+        QVERIFY(get("own", numbers) == own.lock());
+        get("other", {});
+        QVERIFY(!own.expired() && made == 2);
+        numbers.reset();
+        get("other", {});
+        QVERIFY(!own.expired()); // only looked at when weights are made
+        get("third", {});
+        QVERIFY(own.expired());
+        numbers = std::make_shared<const std::vector<float>>(3);
+        get("own", numbers);
+        numbers = std::make_shared<const std::vector<float>>(3); // perhaps at the same address
+        get("own", numbers);
+        QCOMPARE(made, 5);
+    }
+
     void aCompensationChangesTheWeights_data() { addEngineCases(); }
     void aCompensationChangesTheWeights() {
         const EngineCase c = engineCase();

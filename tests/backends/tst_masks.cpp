@@ -257,7 +257,8 @@ private slots:
     }
 
     void whatIsWrittenIsReadTheSame() {
-        const MaskRecord record = variedRecord();
+        MaskRecord record = variedRecord();
+        record.provenance->fits = {{0, true, 0.1, 0.5, 0.25}, {2, false, 0, 1.0 / 3, 1e-9}};
         const MaskReading reading = parseMask(maskJson(record), "a", raggedSpec(), "sha256:feed");
         QVERIFY(reading.record == record);
         QVERIFY(reading.warnings.empty());

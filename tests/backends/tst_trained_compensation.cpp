@@ -411,10 +411,11 @@ private slots:
     void provenanceStatesTheTraining() {
         MaskProvenance provenance;
         provenance.strategy = "flap";
-        noteFit(provenance, {CompensationMode::both, "a.txt", 100, 20}, {});
-        QVERIFY(!isNotedTrained(provenance));
+        const std::vector<FittedPart> parts{{.layer = 3, .isAttention = true, .mu = 0.3}};
+        noteFit(provenance, {CompensationMode::both, "a.txt", 100, 20}, parts);
+        QVERIFY(!isNotedTrained(provenance) && provenance.fits == parts);
         noteTrained(provenance, "b.txt", 12);
-        QVERIFY(isNotedTrained(provenance) && !notedFit(provenance));
+        QVERIFY(isNotedTrained(provenance) && !notedFit(provenance) && provenance.fits.empty());
         QCOMPARE(provenance.notes.size(), std::size_t{1});
         noteFit(provenance, {CompensationMode::none}, {});
         QVERIFY(!isNotedTrained(provenance) && provenance.notes.empty());

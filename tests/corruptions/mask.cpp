@@ -203,7 +203,7 @@ void addProvenance(Table& table) {
     table.more("provenance in words", R"("provenance":"by hand")", source + "expected an object, found \"by hand\"");
     table.more("an unknown field of the provenance", R"("provenance":{"metric":"a"})",
                source + "metric: is an unknown field; the fields are strategy, options, budget, text, seed, "
-                        "created, secateur, history, text_digest, order, notes, alpha_curves");
+                        "created, secateur, history, text_digest, order, notes, alpha_curves, fits");
     table.more("a history in words", R"("provenance":{"history":"greedy"})",
                source + "history: expected an object, found \"greedy\"");
     table.more("a history's unknown field", R"("provenance":{"history":{"loss":1}})",
@@ -216,6 +216,10 @@ void addProvenance(Table& table) {
                source + "alpha_curves: expected a list of objects, found \"steep\"");
     table.more("an alpha curve of words", R"("provenance":{"alpha_curves":[{"alphas":["a"]}]})",
                source + "alpha_curves[0]: alphas: expected a list of numbers, found [\"a\"]");
+    table.more("fits in words", R"("provenance":{"fits":"good"})",
+               source + "fits: expected a list of objects, found \"good\"");
+    table.more("a fit of an unknown projection", R"("provenance":{"fits":[{"layer":0,"projection":"gate"}]})",
+               source + "fits[0]: projection: expected \"output\" or \"down\", found \"gate\"");
     table.more("an alpha curve without losses", R"("provenance":{"alpha_curves":[{"alphas":[0,1],"losses":[2]}]})",
                source + "alpha_curves[0]: losses: expected 2 numbers, one for each of \"alphas\", found 1");
     table.more("a strategy by number", R"("provenance":{"strategy":1})", source + "strategy: expected text, found 1");

@@ -189,6 +189,7 @@ inline Session evaluatedSession() {
     session.view = {{"colours", "magma"}};
     const ModelSpec& spec = session.model.spec;
     session.masks = {drawnMask("cut.json", spec, 2), drawnMask("deep.json", spec, 3, true)};
+    session.masks[1].record.provenance->fits = {{0, true, 0.3, 0.5, 0.25}, {1, false, 0, 0.125, 0.0625}};
     const EvaluatedMask first{"cut.json", session.masks[0].digest};
     const EvaluatedMask second{"deep.json", session.masks[1].digest};
     session.evaluations = {

@@ -20,6 +20,15 @@ inline QJsonObject judgedGradients() {
     return QJsonDocument::fromJson(file.readAll()).object();
 }
 
+/// A sequence of the token ids of a fixture.
+inline TokenSequence sequenceOf(const QJsonArray& ids) {
+    TokenSequence sequence;
+    for (const auto& id : ids)
+        sequence.ids.push_back(id.toInt());
+    sequence.types.assign(sequence.ids.size(), 0);
+    return sequence;
+}
+
 /// A small model, the token sequences of its gradient fixture, and the metric values that PyTorch computed on them.
 struct GradientCase {
     QString folder;
@@ -42,13 +51,8 @@ struct GradientCase {
         cut = own["cut"].toArray();
         for (const auto& label : own["labels"].toArray())
             labels.push_back(label.toInt());
-        for (const auto& ids : own["sequences"].toArray()) {
-            TokenSequence sequence;
-            for (const auto& id : ids.toArray())
-                sequence.ids.push_back(id.toInt());
-            sequence.types.assign(sequence.ids.size(), 0);
-            sequences.push_back(std::move(sequence));
-        }
+        for (const auto& ids : own["sequences"].toArray())
+            sequences.push_back(sequenceOf(ids.toArray()));
     }
 
     PruningMask cutMask() const {
