@@ -1,9 +1,12 @@
 #include "backends/kernels/packed_matrix.h"
 
 #include "backends/kernels/onednn.h"
+#include "backends/kernels/parallel_loops.h"
+#include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <compare>
 #include <map>
 #include <memory>
@@ -50,22 +53,104 @@ std::shared_ptr<const onednn::Product> productOf(const Shape& shape, const memor
     return made;
 }
 
+/// A product of few vectors with a weight in panels (onednn::areInPanels()). It reads the weight once. Each panel is
+/// divided into pieces of its depth, so that there is enough work for all threads; the number of pieces does not depend
+/// on the number of threads, so the sums do not either.
+class PanelsProduct {
+public:
+    PanelsProduct(const memory& weights, std::int64_t in, std::int64_t out, const at::Tensor& input)
+        : m_weights(weights)
+        , m_areHalves(input.scalar_type() == at::kBFloat16)
+        , m_paddedIn(onednn::paddedRows(weights.get_desc()))
+        , m_in(in)
+        , m_out(out)
+        , m_input(input.to(at::kFloat))
+        , m_panels((out + panelOutputs - 1) / panelOutputs) {
+        const std::int64_t wanted = std::max<std::int64_t>(1, enoughTasks / m_panels);
+        m_depth = std::max(leastDepth, (in / wanted + leastDepth - 1) / leastDepth * leastDepth);
+        m_pieces = (in + m_depth - 1) / m_depth;
+        m_sums = at::empty({m_panels * m_pieces, m_input.size(0), panelOutputs}, at::kFloat);
+    }
+
+    void run(const at::Tensor& result, bool adds) const {
+        const VectorLoops& loops = vectorLoops();
+        forEachTask(m_panels * m_pieces, 0,
+                    [&](std::int64_t task, float*) { loops.multiplyPanel(product(task / m_pieces, task % m_pieces)); });
+        for (std::int64_t row = 0; row < m_input.size(0); ++row)
+            for (std::int64_t panel = 0; panel < m_panels; ++panel)
+                write(row, panel, result.data_ptr<float>() + row * m_out, adds);
+    }
+
+private:
+    static constexpr std::int64_t panelOutputs = PanelProduct::panelOutputs;
+    static constexpr std::int64_t enoughTasks = 32;
+    static constexpr std::int64_t leastDepth = 128;
+
+    float* sumsOf(std::int64_t panel, std::int64_t piece) const {
+        return m_sums.data_ptr<float>() + (panel * m_pieces + piece) * m_input.size(0) * panelOutputs;
+    }
+
+    PanelProduct product(std::int64_t panel, std::int64_t piece) const {
+        const std::int64_t begin = piece * m_depth;
+        const std::int64_t place = (panel * m_paddedIn + begin) * panelOutputs;
+        PanelProduct made;
+        made.inputs = m_input.data_ptr<float>() + begin;
+        made.inputStride = m_in;
+        made.inputCount = static_cast<int>(m_input.size(0));
+        made.depth = std::min(m_depth, m_in - begin);
+        if (m_areHalves)
+            made.halves = static_cast<const std::uint16_t*>(m_weights.get_data_handle()) + place;
+        else
+            made.floats = static_cast<const float*>(m_weights.get_data_handle()) + place;
+        made.result = sumsOf(panel, piece);
+        return made;
+    }
+
+    void write(std::int64_t row, std::int64_t panel, float* result, bool adds) const {
+        const std::int64_t first = panel * panelOutputs;
+        const std::int64_t count = std::min(panelOutputs, m_out - first);
+        float* sums = sumsOf(panel, 0) + row * panelOutputs;
+        for (std::int64_t piece = 1; piece < m_pieces; ++piece) {
+            const float* more = sumsOf(panel, piece) + row * panelOutputs;
+            for (std::int64_t i = 0; i < panelOutputs; ++i)
+                sums[i] += more[i];
+        }
+        for (std::int64_t i = 0; i < count; ++i)
+            result[first + i] = sums[i] + (adds ? result[first + i] : 0.0F);
+    }
+
+    const memory& m_weights;
+    bool m_areHalves;
+    std::int64_t m_paddedIn;
+    std::int64_t m_in;
+    std::int64_t m_out;
+    at::Tensor m_input;
+    std::int64_t m_panels;
+    std::int64_t m_depth;  ///< of a piece
+    std::int64_t m_pieces; ///< of a panel
+    at::Tensor m_sums;     ///< [panels * pieces, vectors, panelOutputs]
+};
+
 } // namespace
+
+static_assert(PackedMatrix::fewRows == VectorLoops::mostVectors);
 
 struct PackedMatrix::Parts {
     std::int64_t in;
     std::int64_t out;
     memory::data_type type;
     memory weights;
+    bool isInPanels = false;
 };
 
 PackedMatrix::PackedMatrix(const at::Tensor& weight)
-    : m_parts(new Parts{weight.size(1), weight.size(0), onednn::typeOf(weight), {}}) {
+    : m_parts(new Parts{weight.size(1), weight.size(0), onednn::typeOf(weight), {}, false}) {
     dnnl::stream stream(onednn::engine());
     const memory::desc any({m_parts->in, m_parts->out}, m_parts->type, memory::format_tag::any);
     const onednn::Product typical(inputOf(typicalRows, m_parts->in, m_parts->type), any,
                                   onednn::plainFloats({typicalRows, m_parts->out}), false);
     m_parts->weights = onednn::reordered(weight.t(), typical.weights(), stream);
+    m_parts->isInPanels = onednn::areInPanels(m_parts->weights.get_desc(), PanelProduct::panelOutputs);
 }
 
 PackedMatrix::~PackedMatrix() = default;
@@ -73,6 +158,8 @@ PackedMatrix::~PackedMatrix() = default;
 void PackedMatrix::multiply(const at::Tensor& input, const at::Tensor& result, bool adds) const {
     if (input.size(0) == 0)
         return;
+    if (m_parts->isInPanels && input.size(0) <= fewRows)
+        return PanelsProduct(m_parts->weights, m_parts->in, m_parts->out, input).run(result, adds);
     dnnl::stream stream(onednn::engine());
     const auto product =
         productOf({input.size(0), m_parts->in, m_parts->out, m_parts->type, adds}, m_parts->weights.get_desc());
