@@ -85,9 +85,11 @@ public:
 
     using LayerPointer = std::shared_ptr<const PlanLayer>;
     LayerPointer layer(int index) const { return layer(index, mask().layer(index)); }
-    /// The weights of a layer for steps of generation: what the file stores of them stays there.
+    /// The weights of a layer for steps of generation: what the file stores of them stays there. A short prompt is a
+    /// step too, so that it does not wait for conversions.
     LayerPointer stepLayer(int index, const Batch& batch) const;
     std::shared_ptr<const EmbeddingAndHead> stepEmbeddingAndHead() const;
+    static constexpr std::int64_t stepTokens = 32; ///< maximum number of tokens of a step
     /// Whether the file stores all projections of a layer, or the LM head for layer -1, in types that steps read.
     bool isStored(int index) const { return m_isStored[static_cast<std::size_t>(index + 1)]; }
     /// The weights of a layer under a mask other than the plan's.

@@ -98,7 +98,7 @@ public:
         checkStream(x, batch);
         return guarded([&] {
             const EnginePlan& own = ownPlan(plan);
-            const bool isStep = cache && batch.tokens() <= PackedMatrix::fewRows;
+            const bool isStep = cache && batch.tokens() <= EnginePlan::stepTokens;
             const auto weights = isStep ? own.stepLayer(layer, batch) : own.adaptedLayer(layer, batch);
             AttentionInput input = inputOf(*weights, batch);
             if (cache)
@@ -168,7 +168,7 @@ public:
         checkStream(x, batch);
         return guarded([&] {
             const EnginePlan& own = ownPlan(plan);
-            const bool isStep = lastOnly && batch.rows <= PackedMatrix::fewRows;
+            const bool isStep = lastOnly && batch.rows <= EnginePlan::stepTokens;
             const auto weights = isStep ? own.stepEmbeddingAndHead() : own.embeddingAndHead();
             const OutputHead head(m_spec, *weights, mathOf(plan));
             if (m_spec.family == Family::encoder)
