@@ -114,10 +114,11 @@ at::Tensor StoredMatrix::expanded(const at::Tensor& input) const {
 
 void StoredMatrix::run(const Task& task, const float* inputs, int count, float* sums) const {
     const Part& part = m_parts[task.part];
+    const std::vector<Range>& ranges = m_ranges[task.part];
     const BlockSize size = sizeOf(part.type);
     const std::int64_t bytes = rowBytes(part);
-    std::array<const std::uint8_t*, rowsAtOnce> rows{};
-    std::fill_n(sums, task.count * count, 0.0F);
+    const auto* first = reinterpret_cast<const std::uint8_t*>(part.bytes);
+    std::array<const std::uint8_t*, rowsAtOnce> rows; // NOLINT(cppcoreguidelines-pro-type-member-init)
     BlockProduct product;
     product.type = part.type;
     product.rows = rows.data();
@@ -126,19 +127,18 @@ void StoredMatrix::run(const Task& task, const float* inputs, int count, float* 
     product.inputCount = count;
     product.resultStride = task.count;
     product.halves = halfValues();
-    std::array<float, std::size_t{rowsAtOnce} * VectorLoops::mostVectors> products{};
-    product.result = products.data();
-    const auto* first = reinterpret_cast<const std::uint8_t*>(part.bytes);
-    for (const Range& range : m_ranges[task.part]) {
+    float* products = sums + task.count * count;
+    for (const Range& range : ranges) {
+        const std::uint8_t* begin = first + range.begin / size.elements * size.bytes;
         for (int row = 0; row < task.count; ++row)
-            rows[static_cast<std::size_t>(row)] = first +
-                                                  part.rows[task.begin + static_cast<std::size_t>(row)] * bytes +
-                                                  range.begin / size.elements * size.bytes;
+            rows[static_cast<std::size_t>(row)] = begin + part.rows[task.begin + static_cast<std::size_t>(row)] * bytes;
+        const bool isFirst = &range == ranges.data();
         product.depth = range.end - range.begin;
         product.inputs = inputs + range.begin;
+        product.result = isFirst ? sums : products;
         vectorLoops().multiplyBlocks(product);
-        for (int i = 0; i < task.count * count; ++i)
-            sums[i] += products[static_cast<std::size_t>(i)];
+        for (int i = 0; !isFirst && i < task.count * count; ++i)
+            sums[i] += products[i];
     }
 }
 
@@ -148,7 +148,7 @@ void StoredMatrix::multiply(const at::Tensor& input, const at::Tensor& result, b
     auto* results = result.data_ptr<float>();
     for (std::int64_t begin = 0; begin < input.size(0); begin += VectorLoops::mostVectors) {
         const int count = static_cast<int>(std::min<std::int64_t>(VectorLoops::mostVectors, input.size(0) - begin));
-        const std::int64_t floats = std::int64_t{rowsAtOnce} * count;
+        const std::int64_t floats = std::int64_t{2} * rowsAtOnce * count; // sums, and products that are added to them
         forEachTask(std::ssize(m_tasks), floats, [&](std::int64_t index, float* sums) {
             const Task& task = m_tasks[static_cast<std::size_t>(index)];
             run(task, inputs + begin * m_columns, count, sums);
