@@ -7,7 +7,9 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 #include <compare>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -58,27 +60,43 @@ std::shared_ptr<const onednn::Product> productOf(const Shape& shape, const memor
 /// on the number of threads, so the sums do not either.
 class PanelsProduct {
 public:
-    PanelsProduct(const memory& weights, std::int64_t in, std::int64_t out, const at::Tensor& input)
-        : m_weights(weights)
+    PanelsProduct(const memory& weights, std::int64_t in, std::int64_t out, const at::Tensor& input,
+                  const at::Tensor& result, bool adds)
+        : m_weights(weights.get_data_handle())
         , m_areHalves(input.scalar_type() == at::kBFloat16)
         , m_paddedIn(onednn::paddedRows(weights.get_desc()))
         , m_in(in)
         , m_out(out)
+        , m_count(input.size(0))
         , m_input(input.to(at::kFloat))
+        , m_inputs(m_input.data_ptr<float>())
+        , m_results(result.data_ptr<float>())
+        , m_adds(adds)
         , m_panels((out + panelOutputs - 1) / panelOutputs) {
         const std::int64_t wanted = std::max<std::int64_t>(1, enoughTasks / m_panels);
         m_depth = std::max(leastDepth, (in / wanted + leastDepth - 1) / leastDepth * leastDepth);
         m_pieces = (in + m_depth - 1) / m_depth;
-        m_sums = at::empty({m_panels * m_pieces, m_input.size(0), panelOutputs}, at::kFloat);
     }
 
-    void run(const at::Tensor& result, bool adds) const {
-        const VectorLoops& loops = vectorLoops();
-        forEachTask(m_panels * m_pieces, 0,
-                    [&](std::int64_t task, float*) { loops.multiplyPanel(product(task / m_pieces, task % m_pieces)); });
-        for (std::int64_t row = 0; row < m_input.size(0); ++row)
-            for (std::int64_t panel = 0; panel < m_panels; ++panel)
-                write(row, panel, result.data_ptr<float>() + row * m_out, adds);
+    void run() const {
+        if (m_pieces == 1)
+            return forEachTask(m_panels, 0, [&](std::int64_t panel, float*) {
+                std::array<float, PackedMatrix::fewRows * panelOutputs> sums; // NOLINT(*-member-init)
+                vectorLoops().multiplyPanel(product(panel, 0, sums.data()));
+                write(panel, sums.data());
+            });
+        const std::int64_t size = m_count * panelOutputs;
+        const at::Tensor all = at::empty({m_panels * m_pieces * size}, at::kFloat);
+        auto* sums = all.data_ptr<float>();
+        forEachTask(m_panels * m_pieces, 0, [&](std::int64_t task, float*) {
+            vectorLoops().multiplyPanel(product(task / m_pieces, task % m_pieces, sums + task * size));
+        });
+        for (std::int64_t panel = 0; panel < m_panels; ++panel) {
+            float* first = sums + panel * m_pieces * size;
+            for (std::int64_t i = size; i < m_pieces * size; ++i)
+                first[i % size] += first[i];
+            write(panel, first);
+        }
     }
 
 private:
@@ -86,49 +104,48 @@ private:
     static constexpr std::int64_t enoughTasks = 32;
     static constexpr std::int64_t leastDepth = 128;
 
-    float* sumsOf(std::int64_t panel, std::int64_t piece) const {
-        return m_sums.data_ptr<float>() + (panel * m_pieces + piece) * m_input.size(0) * panelOutputs;
-    }
-
-    PanelProduct product(std::int64_t panel, std::int64_t piece) const {
+    PanelProduct product(std::int64_t panel, std::int64_t piece, float* sums) const {
         const std::int64_t begin = piece * m_depth;
         const std::int64_t place = (panel * m_paddedIn + begin) * panelOutputs;
         PanelProduct made;
-        made.inputs = m_input.data_ptr<float>() + begin;
+        made.inputs = m_inputs + begin;
         made.inputStride = m_in;
-        made.inputCount = static_cast<int>(m_input.size(0));
+        made.inputCount = static_cast<int>(m_count);
         made.depth = std::min(m_depth, m_in - begin);
         if (m_areHalves)
-            made.halves = static_cast<const std::uint16_t*>(m_weights.get_data_handle()) + place;
+            made.halves = static_cast<const std::uint16_t*>(m_weights) + place;
         else
-            made.floats = static_cast<const float*>(m_weights.get_data_handle()) + place;
-        made.result = sumsOf(panel, piece);
+            made.floats = static_cast<const float*>(m_weights) + place;
+        made.result = sums;
         return made;
     }
 
-    void write(std::int64_t row, std::int64_t panel, float* result, bool adds) const {
+    /// @param sums [vectors, panelOutputs]
+    void write(std::int64_t panel, const float* sums) const {
         const std::int64_t first = panel * panelOutputs;
         const std::int64_t count = std::min(panelOutputs, m_out - first);
-        float* sums = sumsOf(panel, 0) + row * panelOutputs;
-        for (std::int64_t piece = 1; piece < m_pieces; ++piece) {
-            const float* more = sumsOf(panel, piece) + row * panelOutputs;
-            for (std::int64_t i = 0; i < panelOutputs; ++i)
-                sums[i] += more[i];
+        for (std::int64_t row = 0; row < m_count; ++row, sums += panelOutputs) {
+            float* result = m_results + row * m_out + first;
+            if (!m_adds)
+                std::copy_n(sums, count, result);
+            else
+                std::transform(sums, sums + count, result, result, std::plus());
         }
-        for (std::int64_t i = 0; i < count; ++i)
-            result[first + i] = sums[i] + (adds ? result[first + i] : 0.0F);
     }
 
-    const memory& m_weights;
+    const void* m_weights;
     bool m_areHalves;
     std::int64_t m_paddedIn;
     std::int64_t m_in;
     std::int64_t m_out;
+    std::int64_t m_count; ///< vectors
     at::Tensor m_input;
+    const float* m_inputs;
+    float* m_results;
+    bool m_adds;
     std::int64_t m_panels;
     std::int64_t m_depth;  ///< of a piece
     std::int64_t m_pieces; ///< of a panel
-    at::Tensor m_sums;     ///< [panels * pieces, vectors, panelOutputs]
 };
 
 } // namespace
@@ -159,7 +176,7 @@ void PackedMatrix::multiply(const at::Tensor& input, const at::Tensor& result, b
     if (input.size(0) == 0)
         return;
     if (m_parts->isInPanels && input.size(0) <= fewRows)
-        return PanelsProduct(m_parts->weights, m_parts->in, m_parts->out, input).run(result, adds);
+        return PanelsProduct(m_parts->weights, m_parts->in, m_parts->out, input, result, adds).run();
     dnnl::stream stream(onednn::engine());
     const auto product =
         productOf({input.size(0), m_parts->in, m_parts->out, m_parts->type, adds}, m_parts->weights.get_desc());

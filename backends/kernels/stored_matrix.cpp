@@ -148,8 +148,9 @@ void StoredMatrix::multiply(const at::Tensor& input, const at::Tensor& result, b
     auto* results = result.data_ptr<float>();
     for (std::int64_t begin = 0; begin < input.size(0); begin += VectorLoops::mostVectors) {
         const int count = static_cast<int>(std::min<std::int64_t>(VectorLoops::mostVectors, input.size(0) - begin));
-        const std::int64_t floats = std::int64_t{2} * rowsAtOnce * count; // sums, and products that are added to them
-        forEachTask(std::ssize(m_tasks), floats, [&](std::int64_t index, float* sums) {
+        forEachTask(std::ssize(m_tasks), 0, [&](std::int64_t index, float*) {
+            std::array<float, 2 * rowsAtOnce * VectorLoops::mostVectors> memory; // NOLINT(*-member-init)
+            float* sums = memory.data();                                         // and products that are added to them
             const Task& task = m_tasks[static_cast<std::size_t>(index)];
             run(task, inputs + begin * m_columns, count, sums);
             for (int row = 0; row < count; ++row)
