@@ -20,8 +20,14 @@ namespace secateur {
 
 namespace {
 
+/// The largest logit; NaN if one of them is NaN. ATen's reduction is much faster than a loop.
+float largestOf(std::span<const float> logits) {
+    auto* first = const_cast<float*>(logits.data()); // ATen has no views of constant numbers
+    return at::from_blob(first, {std::ssize(logits)}, at::kFloat).max().item<float>();
+}
+
 int likeliest(std::span<const float> logits) {
-    return static_cast<int>(std::ranges::max_element(logits) - logits.begin());
+    return static_cast<int>(std::ranges::find(logits, largestOf(logits)) - logits.begin());
 }
 
 /// exp((logit - highest) / temperature): unnormalised probabilities.
@@ -78,8 +84,7 @@ Sampler::Sampler(const Sampling& sampling)
 }
 
 int Sampler::next(std::span<const float> logits) {
-    const auto isNan = [](float logit) { return std::isnan(logit); };
-    if (logits.empty() || std::ranges::any_of(logits, isNan) || !std::isfinite(std::ranges::max(logits)))
+    if (logits.empty() || !std::isfinite(largestOf(logits)))
         throw Error("The model's logits are not finite: no token can be chosen", {}, "Check the weights and the mask");
     return m_sampling.temperature > 0 ? draw(logits) : likeliest(logits);
 }

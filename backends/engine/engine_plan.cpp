@@ -4,6 +4,7 @@
 #include "backends/base/runtime.h"
 #include "backends/engine/layer_adapters.h"
 #include "backends/engine/plan_memory.h"
+#include "backends/engine/stored_weights.h"
 #include "backends/kernels/machine_kernels.h"
 
 #include <fmt/format.h>
@@ -157,6 +158,15 @@ std::int64_t keptBytes(const ModelSpec& spec, const Plan& plan) {
     return 2 * largest;
 }
 
+/// Whether steps of generation read stored weights, by layer + 1. Rounded weights are not those of the file.
+std::vector<bool> storedLayers(const Model& model, const Conversion& conversion) {
+    std::vector<bool> isStored;
+    for (int layer = -1; layer < model.spec().layerCount(); ++layer)
+        isStored.push_back(conversion.form == WeightForm::packed && conversion.type == ComputeType::float32 &&
+                           hasStoredProjections(model, layer));
+    return isStored;
+}
+
 Conversion transposed(Conversion conversion) {
     conversion.form = WeightForm::transposed;
     return conversion;
@@ -177,13 +187,29 @@ EnginePlan::EnginePlan(const Model& model, WeightStore& store, PruningMask mask,
     , m_store(store)
     , m_conversion(conversion)
     , m_adapters(std::move(adapters))
-    , m_keptBytes(keptBytes(model.spec(), *this)) {}
+    , m_keptBytes(keptBytes(model.spec(), *this))
+    , m_isStored(storedLayers(model, conversion)) {}
 
 Conversion EnginePlan::gradientConversion() const {
     Conversion conversion = m_conversion;
     if (conversion.device.is_cpu())
         conversion.type = ComputeType::float32;
     return conversion;
+}
+
+Conversion EnginePlan::stepConversion(int index) const {
+    Conversion conversion = m_conversion;
+    if (isStored(index))
+        conversion.form = WeightForm::stored;
+    return conversion;
+}
+
+EnginePlan::LayerPointer EnginePlan::stepLayer(int index, const Batch& batch) const {
+    return adapted(stored(index, mask().layer(index), stepConversion(index)), index, batch);
+}
+
+std::shared_ptr<const EmbeddingAndHead> EnginePlan::stepEmbeddingAndHead() const {
+    return adapted(storedEmbeddingAndHead(stepConversion(-1)));
 }
 
 EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, Conversion conversion) const {
@@ -193,10 +219,12 @@ EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, Co
     const std::function<PlanLayer()> make = [&] {
         PlanLayer made = makePlanLayer(m_model, index, mask, conversion);
         m_model.checkFiles();
-        releaseFile(m_model, index);
+        if (conversion.form != WeightForm::stored)
+            releaseFile(m_model, index);
         return made;
     };
-    const std::int64_t expected = expectedBytes(m_model.spec(), index, mask, conversion.type);
+    const std::int64_t expected =
+        conversion.form == WeightForm::stored ? 0 : expectedBytes(m_model.spec(), index, mask, conversion.type);
     const LayerCompensation& own = compensationOf(mask);
     return m_store.get(keyOf(m_model.spec().storedLayer(index), mask, conversion), {m_keptBytes, expected}, make,
                        {own.outputWeight, own.downWeight});
@@ -213,7 +241,7 @@ EnginePlan::LayerPointer EnginePlan::gradientLayer(int index) const {
         return own;
     const LayerPointer back = stored(index, mask().layer(index), transposed(conversion));
     auto both = std::make_shared<PlanLayer>(*own);
-    for (Linear PlanLayer::* const linear :
+    for (Linear PlanLayer::*const linear :
          {&PlanLayer::projections, &PlanLayer::output, &PlanLayer::gateUp, &PlanLayer::down})
         ((*both).*linear).transposed = ((*back).*linear).transposed;
     return both;
@@ -225,7 +253,8 @@ std::shared_ptr<const EmbeddingAndHead> EnginePlan::storedEmbeddingAndHead(const
         m_model.checkFiles();
         return made;
     };
-    const std::int64_t expected = lmHeadBytes(m_model.spec(), conversion.type);
+    const std::int64_t expected =
+        conversion.form == WeightForm::stored ? 0 : lmHeadBytes(m_model.spec(), conversion.type);
     return m_store.get(keyOf(-1, {}, conversion), {m_keptBytes, expected}, make);
 }
 
@@ -253,8 +282,8 @@ std::shared_ptr<const EmbeddingAndHead> EnginePlan::gradientEmbeddingAndHead() c
         return adapted(own);
     const std::shared_ptr<const EmbeddingAndHead> back = storedEmbeddingAndHead(transposed(conversion));
     auto both = std::make_shared<EmbeddingAndHead>(*own);
-    for (Linear EmbeddingAndHead::* const linear : {&EmbeddingAndHead::lmHead, &EmbeddingAndHead::pooler,
-                                                    &EmbeddingAndHead::classifierDense, &EmbeddingAndHead::classifier})
+    for (Linear EmbeddingAndHead::*const linear : {&EmbeddingAndHead::lmHead, &EmbeddingAndHead::pooler,
+                                                   &EmbeddingAndHead::classifierDense, &EmbeddingAndHead::classifier})
         ((*both).*linear).transposed = ((*back).*linear).transposed;
     return adapted(std::move(both));
 }

@@ -99,6 +99,13 @@ public:
 
     using LayerPointer = std::shared_ptr<const PlanLayer>;
     LayerPointer layer(int index) const { return layer(index, mask().layer(index)); }
+    /// The weights of a layer for steps of generation: what the file stores of them stays there. A short prompt is a
+    /// step too, so that it does not wait for conversions.
+    LayerPointer stepLayer(int index, const Batch& batch) const;
+    std::shared_ptr<const EmbeddingAndHead> stepEmbeddingAndHead() const;
+    static constexpr std::int64_t stepTokens = 32; ///< maximum number of tokens of a step
+    /// Whether the file stores all projections of a layer, or the LM head for layer -1, in types that steps read.
+    bool isStored(int index) const { return m_isStored[static_cast<std::size_t>(index + 1)]; }
     /// The weights of a layer under a mask other than the plan's.
     LayerPointer layer(int index, const LayerMask& mask) const;
     /// The weights of a layer for the backward pass. On the CPU they are float32. They are packed together with their
@@ -125,6 +132,8 @@ private:
     std::shared_ptr<const EmbeddingAndHead> adapted(std::shared_ptr<const EmbeddingAndHead> own) const;
     std::int64_t bytesWith(const EnginePlan& other) const;
     Conversion gradientConversion() const;
+    /// @param index of a layer, or -1
+    Conversion stepConversion(int index) const;
     LayerPointer stored(int index, const LayerMask& mask, Conversion conversion) const;
     std::shared_ptr<const EmbeddingAndHead> storedEmbeddingAndHead(const Conversion& conversion) const;
 
@@ -133,6 +142,7 @@ private:
     Conversion m_conversion;
     std::shared_ptr<const PlanAdapters> m_adapters; ///< null = none
     std::int64_t m_keptBytes;                       ///< maximum bytes of weights kept in the store
+    std::vector<bool> m_isStored;                   ///< by layer + 1
 };
 
 } // namespace secateur

@@ -88,11 +88,11 @@ public:
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
         const at::Tensor x = scaledInput(linear, input);
         at::Tensor result = at::empty({x.size(0), linear.out}, at::kFloat);
-        if (!linear.packed)
+        if (!linear.packed && !linear.stored)
             return unpacked(linear, x, result);
         if (linear.bias.defined())
             result.copy_(linear.bias.expand_as(result));
-        linear.packed->multiply(x, result, linear.bias.defined());
+        multiply(linear, x, result, linear.bias.defined());
         return withUpdates(result, linear, x);
     }
 
@@ -100,8 +100,8 @@ public:
         const at::Tensor x = scaledInput(linear, input);
         if (linear.bias.defined())
             sum.add_(linear.bias);
-        if (linear.packed)
-            linear.packed->multiply(x, sum, true);
+        if (linear.packed || linear.stored)
+            multiply(linear, x, sum, true);
         else if (linear.weight.defined() && linear.in > 0)
             sum.addmm_(x.to(at::kFloat), linear.weight.t());
         return withUpdates(sum, linear, x);
@@ -179,7 +179,15 @@ private:
             observer.see(Tap::value, all.narrow(1, spec.heads + spec.kvHeads, spec.kvHeads).index_select(1, kvHeads));
     }
 
-    /// linear() of a matrix that is not packed: it has no inputs, or belongs to a plan with trained tensors.
+    static void multiply(const Linear& linear, const at::Tensor& input, const at::Tensor& result, bool adds) {
+        if (linear.stored)
+            linear.stored->multiply(input, result, adds);
+        else
+            linear.packed->multiply(input, result, adds);
+    }
+
+    /// linear() of a matrix that is neither packed nor stored: it has no inputs, or belongs to a plan with trained
+    /// tensors.
     static at::Tensor unpacked(const Linear& linear, const at::Tensor& input, const at::Tensor& result) {
         if (linear.weight.defined() && linear.in > 0)
             result.copy_(at::mm(input.to(at::kFloat), linear.weight.t()));

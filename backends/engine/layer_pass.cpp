@@ -290,8 +290,9 @@ RotaryTable RotaryCache::table(const RotarySpec& spec, std::int64_t positions, c
     if (found == m_tables.end())
         found = m_tables.insert(found, {spec, {}});
     RotaryTable& table = found->second;
-    if (!table.cosines.defined() || table.cosines.size(0) < positions)
-        table = makeTable(spec, std::max<std::int64_t>(positions, 512), device);
+    const std::int64_t made = table.cosines.defined() ? table.cosines.size(0) : 256;
+    if (!table.cosines.defined() || made < positions) // doubling, so that generation seldom makes a table
+        table = makeTable(spec, std::max(positions, 2 * made), device);
     return table;
 }
 

@@ -97,7 +97,9 @@ public:
                         LayerObserver* observer) const override {
         checkStream(x, batch);
         return guarded([&] {
-            const auto weights = ownPlan(plan).adaptedLayer(layer, batch);
+            const EnginePlan& own = ownPlan(plan);
+            const bool isStep = cache && batch.tokens() <= EnginePlan::stepTokens;
+            const auto weights = isStep ? own.stepLayer(layer, batch) : own.adaptedLayer(layer, batch);
             AttentionInput input = inputOf(*weights, batch);
             if (cache)
                 useCache(input, *cache, layer);
@@ -165,11 +167,15 @@ public:
     at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         checkStream(x, batch);
         return guarded([&] {
-            const auto weights = ownPlan(plan).embeddingAndHead();
+            const EnginePlan& own = ownPlan(plan);
+            const bool isStep = lastOnly && batch.rows <= EnginePlan::stepTokens;
+            const auto weights = isStep ? own.stepEmbeddingAndHead() : own.embeddingAndHead();
             const OutputHead head(m_spec, *weights, mathOf(plan));
             if (m_spec.family == Family::encoder)
                 return head.classes(x.select(1, 0).contiguous());
             checkLmHead(*weights);
+            if (isStep)
+                m_model.checkFiles();
             return lastOnly ? head.logits(lastPositions(x, batch)) : shaped(head.logits(flat(x)), batch);
         });
     }

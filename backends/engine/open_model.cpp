@@ -6,6 +6,7 @@
 #include "analysis/running/runner.h"
 #include "backends/base/memory_error.h"
 #include "backends/engine/adapted_model.h"
+#include "backends/engine/stored_weights.h"
 #include "backends/formats/checkpoint.h"
 #include "backends/formats/formats.h"
 #include "backends/formats/hub_cache.h"
@@ -23,6 +24,8 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <numeric>
+#include <optional>
 #include <set>
 
 namespace secateur {
@@ -65,7 +68,7 @@ at::Tensor halfRotation(const at::Tensor& rows, int heads, int headDim) {
     return pairs.transpose(1, 2).reshape(rows.sizes());
 }
 
-class CheckpointModel : public Model {
+class CheckpointModel : public Model, public StoredSource {
 public:
     CheckpointModel(std::unique_ptr<const Checkpoint> checkpoint, CheckpointDescription description,
                     const std::string& path, std::string_view format, std::shared_ptr<const Kernels> kernels,
@@ -120,7 +123,17 @@ public:
     at::Tensor rows(int layer, WeightName name, std::span<const std::int64_t> indices) const override {
         const TensorSlot found = slot(layer, name);
         const bool isConverted = found.entry && found.entry->type->reading == StorageType::Reading::dequantised;
-        return isConverted ? readRows(found, storedRows(layer, name, indices)) : Model::rows(layer, name, indices);
+        return isConverted ? readRows(found, storedOrder(layer, name, indices)) : Model::rows(layer, name, indices);
+    }
+
+    std::optional<StoredRows> storedRows(int layer, WeightName name) const override {
+        const TensorSlot found = slot(layer, name);
+        if (!found.entry || found.transposed || found.entry->shape.size() != 2 || isNorm(name))
+            return {};
+        std::vector<std::int64_t> all(static_cast<std::size_t>(found.rows));
+        std::iota(all.begin(), all.end(), 0);
+        const std::vector<std::int64_t> order = storedOrder(layer, name, all);
+        return StoredRows{found.entry->type->name, found.bytes(), {order.begin(), order.end()}, found.entry->file};
     }
 
     const Runner& runner() const override {
@@ -167,7 +180,7 @@ private:
     }
 
     /// The indices that rows of a weight have in the file.
-    std::vector<std::int64_t> storedRows(int layer, WeightName name, std::span<const std::int64_t> indices) const {
+    std::vector<std::int64_t> storedOrder(int layer, WeightName name, std::span<const std::int64_t> indices) const {
         std::vector<std::int64_t> rows(indices.begin(), indices.end());
         if (!hasPairedRows(layer, name))
             return rows;

@@ -2,12 +2,16 @@
 
 #include "analysis/masks/projection_weight.h"
 #include "analysis/running/scalar_type.h"
+#include "backends/engine/stored_weights.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace secateur {
@@ -33,6 +37,8 @@ public:
     /// Concatenates matrices along their outputs, and their biases likewise. A missing bias counts as zeros. Multiplies
     /// all of them by `scale`.
     Linear linear(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& biases, double scale = 1);
+    /// The same for parts of the model's own weights, which may stay as the file stores them.
+    Linear linear(std::span<const WeightPart> parts, const std::vector<at::Tensor>& biases);
 
     std::int64_t bytes() const { return m_bytes; }
     const at::Device& device() const { return m_conversion.device; }
@@ -41,6 +47,7 @@ public:
 private:
     at::ScalarType type() const;
     at::Tensor converted(const std::vector<at::Tensor>& weights, double scale) const;
+    at::Tensor joined(const std::vector<at::Tensor>& biases, const std::vector<std::int64_t>& sizes) const;
 
     const Model& m_model;
     int m_layer;
@@ -120,20 +127,30 @@ Linear WeightReader::linear(const std::vector<at::Tensor>& weights, const std::v
     made.in = whole.size(1);
     if (m_conversion.form == WeightForm::plain || whole.numel() == 0)
         made.weight = whole;
-    else if (m_conversion.form == WeightForm::packed)
-        made.packed = std::make_shared<PackedMatrix>(whole);
-    else
+    else if (m_conversion.form == WeightForm::transposed)
         made.transposed = std::make_shared<PackedMatrix>(whole.t());
+    else
+        made.packed = std::make_shared<PackedMatrix>(whole);
     const PackedMatrix* packed = made.packed ? made.packed.get() : made.transposed.get();
     m_bytes += packed ? packed->bytes() : whole.numel() * whole.element_size();
+    std::vector<std::int64_t> sizes;
+    for (const at::Tensor& weight : weights)
+        sizes.push_back(weight.size(0));
+    made.bias = joined(biases, sizes);
+    if (made.bias.defined() && scale != 1)
+        made.bias = made.bias * scale;
+    return made;
+}
+
+/// Concatenates biases. A missing one counts as zeros; undefined if all are missing.
+at::Tensor WeightReader::joined(const std::vector<at::Tensor>& biases, const std::vector<std::int64_t>& sizes) const {
     if (std::ranges::none_of(biases, [](const at::Tensor& bias) { return bias.defined(); }))
-        return made;
+        return {};
     std::vector<at::Tensor> all;
     for (std::size_t i = 0; i < biases.size(); ++i)
         all.push_back(biases[i].defined() ? biases[i]
-                                          : at::zeros({weights[i].size(0)}, whole.options().dtype(at::kFloat)));
-    made.bias = scale == 1 ? at::cat(all) : at::cat(all) * scale;
-    return made;
+                                          : at::zeros({sizes[i]}, at::device(m_conversion.device).dtype(at::kFloat)));
+    return at::cat(all);
 }
 
 using Indices = std::vector<std::int64_t>;
@@ -159,6 +176,30 @@ at::Tensor headRows(const at::Tensor& weight, int headDim, const Indices& heads)
 
 at::Tensor headColumns(const at::Tensor& weight, int headDim, const Indices& heads) {
     return headRows(weight.t(), headDim, heads).t();
+}
+
+Linear WeightReader::linear(std::span<const WeightPart> parts, const std::vector<at::Tensor>& biases) {
+    if (m_conversion.form == WeightForm::stored) {
+        if (auto stored = storedMatrix(m_model, m_layer, parts)) {
+            Linear made;
+            made.in = stored->in();
+            made.out = stored->out();
+            std::vector<std::int64_t> sizes;
+            for (const WeightPart& part : parts)
+                sizes.push_back(part.rows(m_model, m_layer));
+            made.bias = joined(biases, sizes);
+            made.stored = std::move(stored);
+            return made;
+        }
+    }
+    std::vector<at::Tensor> weights;
+    for (const WeightPart& part : parts) {
+        const at::Tensor whole = weight(part.name);
+        weights.push_back(!part.kept         ? whole
+                          : part.cutsColumns ? headColumns(whole, part.unit, *part.kept)
+                                             : headRows(whole, part.unit, *part.kept));
+    }
+    return linear(weights, biases);
 }
 
 /// The columns of a projection multiplied by the factors of their heads or neurons. @param factors empty = all are 1
@@ -243,6 +284,18 @@ private:
     /// The output or down projection, with the weight that the compensation puts there.
     at::Tensor projection(WeightName which) const { return m_reader.projection(which, m_compensation); }
 
+    /// Whether a projection has the model's numbers. @param factors of its columns
+    bool isOfModel(WeightName which, const std::vector<float>& factors) const {
+        return factors.empty() && !replacementOf(m_compensation, which);
+    }
+
+    /// A projection with the model's numbers and a bias that the compensation adds to.
+    Linear ownProjection(const WeightPart& part, WeightName biasOf, const std::vector<float>& added) {
+        Linear made = m_reader.linear(std::array{part}, {m_reader.vector(biasOf)});
+        made.bias = withAdded(made.bias, added, m_reader.device());
+        return made;
+    }
+
     /// Converts the output projection. @param scale factor of its weights and of the model's bias, but not of the bias
     /// that the compensation adds
     void project(const at::Tensor& weight, double scale) {
@@ -266,23 +319,26 @@ private:
         }
         m_made.groupBegin.push_back(static_cast<int>(m_made.keptHeads.size()));
         const int dim = spec.headDim;
-        at::Tensor out =
-            scaledColumns(headColumns(projection(output), dim, queryHeads), m_compensation.headScale, queryHeads);
+        const bool foldsOutput = spec.attention == AttentionKind::valueOnly && !m_made.repeatsValues;
         if (spec.attention == AttentionKind::valueOnly) {
-            if (!m_made.repeatsValues)
-                out = foldedOutput(out, kvHeads.size());
-            m_made.projections = m_reader.linear({headRows(m_reader.weight(value), dim, kvHeads)},
+            m_made.projections = m_reader.linear(std::array{WeightPart{value, dim, &kvHeads}},
                                                  {headRows(m_reader.vector(valueBias), dim, kvHeads)});
         } else {
             m_made.queryNorm = m_reader.norm(queryNorm);
             m_made.keyNorm = m_reader.norm(keyNorm);
             m_made.projections = m_reader.linear(
-                {headRows(m_reader.weight(query), dim, queryHeads), headRows(m_reader.weight(key), dim, kvHeads),
-                 headRows(m_reader.weight(value), dim, kvHeads)},
+                std::array{WeightPart{query, dim, &queryHeads}, WeightPart{key, dim, &kvHeads},
+                           WeightPart{value, dim, &kvHeads}},
                 {headRows(m_reader.vector(queryBias), dim, queryHeads),
                  headRows(m_reader.vector(keyBias), dim, kvHeads), headRows(m_reader.vector(valueBias), dim, kvHeads)});
         }
-        project(out, scale);
+        if (!foldsOutput && scale == 1 && isOfModel(output, m_compensation.headScale))
+            m_made.output = ownProjection({output, dim, &queryHeads, true}, outputBias, m_compensation.attentionBias);
+        else {
+            const at::Tensor out =
+                scaledColumns(headColumns(projection(output), dim, queryHeads), m_compensation.headScale, queryHeads);
+            project(foldsOutput ? foldedOutput(out, kvHeads.size()) : out, scale);
+        }
         spec.heads = static_cast<int>(queryHeads.size());
         spec.kvHeads = static_cast<int>(kvHeads.size());
     }
@@ -312,15 +368,19 @@ private:
         if (m_spec.normPlace == NormPlace::sandwich)
             m_made.mlpPostNorm = m_reader.norm(mlpPostNorm, mlpPostNormBias);
         const Indices neurons = kept(m_mask.neurons);
-        const auto rows = [&](WeightName name) { return headRows(m_reader.weight(name), 1, neurons); };
         const auto entries = [&](WeightName name) { return headRows(m_reader.vector(name), 1, neurons); };
         if (m_spec.gatedMlp)
-            m_made.gateUp = m_reader.linear({rows(gate), rows(up)}, {entries(gateBias), entries(upBias)});
+            m_made.gateUp = m_reader.linear(std::array{WeightPart{gate, 1, &neurons}, WeightPart{up, 1, &neurons}},
+                                            {entries(gateBias), entries(upBias)});
         else
-            m_made.gateUp = m_reader.linear({rows(up)}, {entries(upBias)});
-        const at::Tensor columns = headColumns(projection(down), 1, neurons);
-        const at::Tensor bias = withAdded(m_reader.vector(downBias), m_compensation.mlpBias, m_reader.device());
-        m_made.down = m_reader.linear({scaledColumns(columns, m_compensation.neuronScale, neurons)}, {bias});
+            m_made.gateUp = m_reader.linear(std::array{WeightPart{up, 1, &neurons}}, {entries(upBias)});
+        if (isOfModel(down, m_compensation.neuronScale))
+            m_made.down = ownProjection({down, 1, &neurons, true}, downBias, m_compensation.mlpBias);
+        else {
+            const at::Tensor columns = headColumns(projection(down), 1, neurons);
+            const at::Tensor bias = withAdded(m_reader.vector(downBias), m_compensation.mlpBias, m_reader.device());
+            m_made.down = m_reader.linear({scaledColumns(columns, m_compensation.neuronScale, neurons)}, {bias});
+        }
         spec.ffn = static_cast<int>(neurons.size());
     }
 
@@ -342,7 +402,7 @@ EmbeddingAndHead makeEmbeddingAndHead(const Model& model, const Conversion& conv
     WeightReader reader(model, -1, conversion);
     const auto linear = [&](WeightName weight, WeightName bias) {
         using enum WeightName;
-        return model.has(-1, weight) ? reader.linear({reader.weight(weight)}, {reader.vector(bias)}) : Linear();
+        return model.has(-1, weight) ? reader.linear(std::array{WeightPart{weight}}, {reader.vector(bias)}) : Linear();
     };
     EmbeddingAndHead weights;
     if (!conversion.device.is_cpu())

@@ -3,6 +3,7 @@
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
 #include "backends/kernels/packed_matrix.h"
+#include "backends/kernels/stored_matrix.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -36,7 +37,7 @@ struct UpdateDropout {
     std::uint64_t key = 0;
 };
 
-/// A projection with its bias. Either `weight` or `packed` is set.
+/// A projection with its bias. One of `weight`, `packed` and `stored` is set.
 struct Linear {
     std::int64_t in = 0;
     std::int64_t out = 0;
@@ -47,11 +48,13 @@ struct Linear {
     std::vector<LinearUpdate> updates = {};         ///< of an adapter
     UpdateDropout dropout = {};                     ///< of the input of all updates
     at::Tensor inputFactors = {}; ///< [in] float32, multiply the input, also of the updates; undefined = 1
+    std::shared_ptr<const StoredMatrix> stored = {}; ///< the weight in the file, for steps of generation
 };
 
 /// The form of converted weights: packed for products on the CPU, packed together with the transpose for the backward
-/// pass, or plain tensors for products by ATen.
-enum class WeightForm { packed, transposed, plain };
+/// pass, plain tensors for products by ATen, or as the file stores them, where products of few tokens can read that;
+/// otherwise packed.
+enum class WeightForm { packed, transposed, plain, stored };
 
 /// Settings for the conversion of weights.
 struct Conversion {

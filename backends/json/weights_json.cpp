@@ -23,7 +23,7 @@ OrderedJson statisticsFields(const TensorStatistics& statistics) {
             {"histogram", {{"edges", statistics.edges}, {"counts", statistics.counts}}}};
 }
 
-OrderedJson textOrNull(const std::string& text) {
+OrderedJson noteOrNull(const std::string& text) {
     return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
 }
 
@@ -65,7 +65,7 @@ std::string statisticsJson(const StoredTensors& tensors, const std::vector<Tenso
                         {"bytes", tensor.bytes},
                         {"file", tensor.file},
                         {"statistics", report.statistics ? statisticsFields(*report.statistics) : OrderedJson(nullptr)},
-                        {"note", textOrNull(report.obstacle)}});
+                        {"note", noteOrNull(report.obstacle)}});
     }
     document["tensors"] = std::move(list);
     return jsonText(document);
@@ -81,7 +81,7 @@ std::string comparisonJson(const StoredTensors& first, const StoredTensors& seco
                         {"first_shape", report.pair.firstShape},
                         {"second_shape", report.pair.secondShape},
                         {"difference", differenceFields(report)},
-                        {"note", textOrNull(report.pair.obstacle)}});
+                        {"note", noteOrNull(report.pair.obstacle)}});
     const OrderedJson document = {{"first", checkpointFields(first)},
                                   {"second", checkpointFields(second)},
                                   {"pairs", std::move(list)},

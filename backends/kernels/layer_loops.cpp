@@ -347,6 +347,9 @@ private:
     /// Number of floats of the results of a run of keys for all heads of a group: largest scores, sums and contexts.
     std::int64_t partialSize(std::int64_t group) const { return groupHeads(group) * (2 + m_shape.headDim); }
 
+    /// Number of keys that a single query sees at once: few, so that there is work for all threads.
+    static constexpr std::int64_t singleKeys = 128;
+
     void attendSingle(std::span<const Row> rows) const {
         struct Task {
             const Row* row;
@@ -359,7 +362,7 @@ private:
         std::int64_t size = 0;
         for (const Row& row : rows) {
             for (std::int64_t group = 0; group < m_shape.kvHeads; ++group) {
-                groups.push_back({&row, group, quotientUp(row.keyEnd - row.keyFrom, blockKeys), size});
+                groups.push_back({&row, group, quotientUp(row.keyEnd - row.keyFrom, singleKeys), size});
                 for (std::int64_t run = 0; run < groups.back().runs; ++run)
                     runs.emplace_back(groups.back(), run);
                 size += groups.back().runs * partialSize(group);
@@ -378,7 +381,7 @@ private:
     }
 
     void attendRun(const Row& row, std::int64_t group, std::int64_t run, float* partial, float* scratch) const {
-        const std::int64_t begin = row.keyFrom + run * blockKeys;
+        const std::int64_t begin = row.keyFrom + run * singleKeys;
         const std::int64_t place = cachedAt(row.number, group, begin);
         QueryGroup work;
         work.heads = m_shape.groupHeads(static_cast<int>(group));
@@ -386,7 +389,7 @@ private:
         work.queryStride = m_positions * m_shape.headDim;
         work.keys = m_keysAndValues.keys + place;
         work.values = m_keysAndValues.values + place;
-        work.count = std::min(blockKeys, row.keyEnd - begin);
+        work.count = std::min(singleKeys, row.keyEnd - begin);
         work.largest = partial;
         work.sums = partial + work.heads;
         work.context = partial + std::int64_t{2} * work.heads;

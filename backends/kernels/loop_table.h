@@ -30,6 +30,9 @@ void addScaled(const float* values, double factor, std::int64_t count, double* s
 void sumMagnitudes(const MagnitudeBlock& block);
 double magnitudes(const float* values, std::int64_t count);
 
+void multiplyPanel(const PanelProduct& product);
+void multiplyBlocks(const BlockProduct& product);
+
 void normBackward(const float* x, const float* gradient, const NormValues& norm, std::int64_t width, float* result);
 void activateBackward(const float* gate, const float* up, const float* gradient, Activation activation,
                       std::int64_t width, float* dGate, float* dUp);

@@ -71,6 +71,49 @@ memory reordered(const at::Tensor& tensor, const memory::desc& layout, dnnl::str
     return target;
 }
 
+namespace {
+
+/// The blocks within a matrix: their sizes, and the dimension that each divides.
+struct InnerBlocks {
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> dimensions;
+    std::vector<std::int64_t> strides; ///< of the outer dimensions
+    std::vector<std::int64_t> padded;  ///< sizes of the matrix
+};
+
+InnerBlocks blocksOf(const memory::desc& matrix) {
+#if DNNL_VERSION_MAJOR >= 3
+    if (matrix.get_format_kind() != memory::format_kind::blocked)
+        return {};
+    return {matrix.get_inner_blks(), matrix.get_inner_idxs(), matrix.get_strides(), matrix.get_padded_dims()};
+#else
+    if (matrix.data.format_kind != dnnl_blocked)
+        return {};
+    const auto& blocking = matrix.data.format_desc.blocking;
+    const auto listed = [](const dnnl_dim_t* from, int count) { return std::vector<std::int64_t>(from, from + count); };
+    return {listed(blocking.inner_blks, blocking.inner_nblks), listed(blocking.inner_idxs, blocking.inner_nblks),
+            listed(blocking.strides, matrix.data.ndims), listed(matrix.data.padded_dims, matrix.data.ndims)};
+#endif
+}
+
+} // namespace
+
+bool areInPanels(const memory::desc& matrix, std::int64_t columns) {
+    const auto [sizes, dimensions, strides, padded] = blocksOf(matrix);
+    if (sizes.size() < 2 || sizes[1] != columns || padded.size() != 2)
+        return false;
+    const std::vector<std::int64_t> ofType = matrix.data_type() == memory::data_type::bf16
+                                                 ? std::vector<std::int64_t>{0, 1, 0}
+                                                 : std::vector<std::int64_t>{0, 1};
+    const std::int64_t pairs = sizes.size() == 3 ? sizes[2] : 1;
+    return dimensions == ofType && pairs == std::ssize(sizes) - 1 && strides[0] == sizes[0] * columns * pairs &&
+           strides[1] == padded[0] * columns;
+}
+
+std::int64_t paddedRows(const memory::desc& matrix) {
+    return blocksOf(matrix).padded.at(0);
+}
+
 Product::Product(const memory::desc& a, const memory::desc& b, const memory::desc& c, bool adds)
     : m_description(describe(a, b, c, adds))
     , m_primitive(m_description) {}

@@ -22,6 +22,12 @@ dnnl::memory::desc plainFloats(std::vector<std::int64_t> sizes);
 /// A copy of a tensor in another layout.
 dnnl::memory reordered(const at::Tensor& tensor, const dnnl::memory::desc& layout, dnnl::stream& stream);
 
+/// Whether a matrix is in panels of `columns` columns, one after the other, padded with zeros: [rows, columns], or for
+/// bfloat16 [rows / 2, columns, 2].
+bool areInPanels(const dnnl::memory::desc& matrix, std::int64_t columns);
+/// Number of rows of the panels, including padding.
+std::int64_t paddedRows(const dnnl::memory::desc& matrix);
+
 /// Computes c = a b, or c += a b, for one shape. oneDNN generates code for the shape. Several threads may run it at
 /// once.
 class Product {

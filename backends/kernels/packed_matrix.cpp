@@ -1,10 +1,15 @@
 #include "backends/kernels/packed_matrix.h"
 
 #include "backends/kernels/onednn.h"
+#include "backends/kernels/parallel_loops.h"
+#include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <array>
 #include <compare>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -50,22 +55,119 @@ std::shared_ptr<const onednn::Product> productOf(const Shape& shape, const memor
     return made;
 }
 
+/// A product of few vectors with a weight in panels (onednn::areInPanels()). It reads the weight once. Each panel is
+/// divided into pieces of its depth, so that there is enough work for all threads; the number of pieces does not depend
+/// on the number of threads, so the sums do not either.
+class PanelsProduct {
+public:
+    PanelsProduct(const memory& weights, std::int64_t in, std::int64_t out, const at::Tensor& input,
+                  const at::Tensor& result, bool adds)
+        : m_weights(weights.get_data_handle())
+        , m_areHalves(input.scalar_type() == at::kBFloat16)
+        , m_paddedIn(onednn::paddedRows(weights.get_desc()))
+        , m_in(in)
+        , m_out(out)
+        , m_count(input.size(0))
+        , m_input(input.to(at::kFloat))
+        , m_inputs(m_input.data_ptr<float>())
+        , m_results(result.data_ptr<float>())
+        , m_adds(adds)
+        , m_panels((out + panelOutputs - 1) / panelOutputs) {
+        const std::int64_t wanted = std::max<std::int64_t>(1, enoughTasks / m_panels);
+        m_depth = std::max(leastDepth, (in / wanted + leastDepth - 1) / leastDepth * leastDepth);
+        m_pieces = (in + m_depth - 1) / m_depth;
+    }
+
+    void run() const {
+        if (m_pieces == 1)
+            return forEachTask(m_panels, 0, [&](std::int64_t panel, float*) {
+                std::array<float, PackedMatrix::fewRows * panelOutputs> sums; // NOLINT(*-member-init)
+                vectorLoops().multiplyPanel(product(panel, 0, sums.data()));
+                write(panel, sums.data());
+            });
+        const std::int64_t size = m_count * panelOutputs;
+        const at::Tensor all = at::empty({m_panels * m_pieces * size}, at::kFloat);
+        auto* sums = all.data_ptr<float>();
+        forEachTask(m_panels * m_pieces, 0, [&](std::int64_t task, float*) {
+            vectorLoops().multiplyPanel(product(task / m_pieces, task % m_pieces, sums + task * size));
+        });
+        for (std::int64_t panel = 0; panel < m_panels; ++panel) {
+            float* first = sums + panel * m_pieces * size;
+            for (std::int64_t i = size; i < m_pieces * size; ++i)
+                first[i % size] += first[i];
+            write(panel, first);
+        }
+    }
+
+private:
+    static constexpr std::int64_t panelOutputs = PanelProduct::panelOutputs;
+    static constexpr std::int64_t enoughTasks = 32;
+    static constexpr std::int64_t leastDepth = 128;
+
+    PanelProduct product(std::int64_t panel, std::int64_t piece, float* sums) const {
+        const std::int64_t begin = piece * m_depth;
+        const std::int64_t place = (panel * m_paddedIn + begin) * panelOutputs;
+        PanelProduct made;
+        made.inputs = m_inputs + begin;
+        made.inputStride = m_in;
+        made.inputCount = static_cast<int>(m_count);
+        made.depth = std::min(m_depth, m_in - begin);
+        if (m_areHalves)
+            made.halves = static_cast<const std::uint16_t*>(m_weights) + place;
+        else
+            made.floats = static_cast<const float*>(m_weights) + place;
+        made.result = sums;
+        return made;
+    }
+
+    /// @param sums [vectors, panelOutputs]
+    void write(std::int64_t panel, const float* sums) const {
+        const std::int64_t first = panel * panelOutputs;
+        const std::int64_t count = std::min(panelOutputs, m_out - first);
+        for (std::int64_t row = 0; row < m_count; ++row, sums += panelOutputs) {
+            float* result = m_results + row * m_out + first;
+            if (!m_adds)
+                std::copy_n(sums, count, result);
+            else
+                std::transform(sums, sums + count, result, result, std::plus());
+        }
+    }
+
+    const void* m_weights;
+    bool m_areHalves;
+    std::int64_t m_paddedIn;
+    std::int64_t m_in;
+    std::int64_t m_out;
+    std::int64_t m_count; ///< vectors
+    at::Tensor m_input;
+    const float* m_inputs;
+    float* m_results;
+    bool m_adds;
+    std::int64_t m_panels;
+    std::int64_t m_depth;  ///< of a piece
+    std::int64_t m_pieces; ///< of a panel
+};
+
 } // namespace
+
+static_assert(PackedMatrix::fewRows == VectorLoops::mostVectors);
 
 struct PackedMatrix::Parts {
     std::int64_t in;
     std::int64_t out;
     memory::data_type type;
     memory weights;
+    bool isInPanels = false;
 };
 
 PackedMatrix::PackedMatrix(const at::Tensor& weight)
-    : m_parts(new Parts{weight.size(1), weight.size(0), onednn::typeOf(weight), {}}) {
+    : m_parts(new Parts{weight.size(1), weight.size(0), onednn::typeOf(weight), {}, false}) {
     dnnl::stream stream(onednn::engine());
     const memory::desc any({m_parts->in, m_parts->out}, m_parts->type, memory::format_tag::any);
     const onednn::Product typical(inputOf(typicalRows, m_parts->in, m_parts->type), any,
                                   onednn::plainFloats({typicalRows, m_parts->out}), false);
     m_parts->weights = onednn::reordered(weight.t(), typical.weights(), stream);
+    m_parts->isInPanels = onednn::areInPanels(m_parts->weights.get_desc(), PanelProduct::panelOutputs);
 }
 
 PackedMatrix::~PackedMatrix() = default;
@@ -73,6 +175,8 @@ PackedMatrix::~PackedMatrix() = default;
 void PackedMatrix::multiply(const at::Tensor& input, const at::Tensor& result, bool adds) const {
     if (input.size(0) == 0)
         return;
+    if (m_parts->isInPanels && input.size(0) <= fewRows)
+        return PanelsProduct(m_parts->weights, m_parts->in, m_parts->out, input, result, adds).run();
     dnnl::stream stream(onednn::engine());
     const auto product =
         productOf({input.size(0), m_parts->in, m_parts->out, m_parts->type, adds}, m_parts->weights.get_desc());

@@ -25,6 +25,9 @@ public:
 
     std::int64_t bytes() const;
 
+    /// Maximum number of rows of an input for which products take about as long as reading the weight.
+    static constexpr std::int64_t fewRows = 8;
+
 private:
     struct Parts;
     std::unique_ptr<Parts> m_parts;

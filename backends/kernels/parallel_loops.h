@@ -11,15 +11,17 @@ namespace secateur {
 
 // Loops over all threads of the runtime. For sources only: includes ATen.
 
-/// Calls body(task, scratch) for each task, in any order. Each thread has scratch memory for `floats` float32 numbers.
+/// Calls body(task, scratch) for each task, in any order. Each thread has scratch memory for `floats` float32 numbers;
+/// null if that is 0.
 template <typename Body>
 void forEachTask(std::int64_t tasks, std::int64_t floats, const Body& body) {
     std::atomic<std::int64_t> next = 0;
     const std::int64_t workers = std::min<std::int64_t>(tasks, at::get_num_threads());
     at::parallel_for(0, workers, 1, [&](std::int64_t, std::int64_t) {
-        const at::Tensor scratch = at::empty({floats}, at::kFloat);
+        const at::Tensor scratch = floats > 0 ? at::empty({floats}, at::kFloat) : at::Tensor();
+        float* numbers = floats > 0 ? scratch.data_ptr<float>() : nullptr;
         for (std::int64_t task = next++; task < tasks; task = next++)
-            body(task, scratch.data_ptr<float>());
+            body(task, numbers);
     });
 }
 

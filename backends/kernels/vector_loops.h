@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/model/attention_feature.h"
+#include "backends/kernels/block_type.h"
 #include "backends/kernels/layer_loops.h"
 
 #include <cstdint>
@@ -96,6 +97,33 @@ struct ColumnBlock {
     double* squares = nullptr;
 };
 
+/// Products of vectors with one panel of a packed weight (PackedMatrix). Either `floats` or `halves` is set.
+struct PanelProduct {
+    const float* inputs = nullptr; ///< `inputCount` vectors of `depth` numbers, inputStride apart
+    std::int64_t inputStride = 0;
+    int inputCount = 0;
+    std::int64_t depth = 0;
+    const float* floats = nullptr;         ///< [depth, panelOutputs]
+    const std::uint16_t* halves = nullptr; ///< bfloat16 [depth / 2 rounded up, panelOutputs, 2]
+    float* result = nullptr;               ///< [inputCount, panelOutputs]
+
+    static constexpr int panelOutputs = 64;
+};
+
+/// Products of vectors with rows of stored numbers.
+struct BlockProduct {
+    BlockType type = BlockType::float16;
+    const std::uint8_t* const* rows = nullptr; ///< the first block of each of `count` rows
+    int count = 0;
+    std::int64_t depth = 0;        ///< numbers of a row; whole blocks, unless the type has blocks of one number
+    const float* inputs = nullptr; ///< `inputCount` vectors of `depth` numbers, inputStride apart
+    std::int64_t inputStride = 0;
+    int inputCount = 0;
+    float* result = nullptr; ///< [inputCount, count], resultStride from one vector to the next
+    std::int64_t resultStride = 0;
+    const float* halves = nullptr; ///< [65536] the values of all float16 numbers, by their bits
+};
+
 /// The sum of exponentials in a row's log softmax, and its largest logit.
 struct ExponentialSum {
     float largest = 0; ///< largest logit, before any softcap
@@ -130,6 +158,8 @@ struct VectorLoops {
     void (*addScaled)(const float* values, double factor, std::int64_t count, double* sums);
     void (*sumMagnitudes)(const MagnitudeBlock& block);
     double (*magnitudes)(const float* values, std::int64_t count); ///< sum of |v|
+    void (*multiplyPanel)(const PanelProduct& product);
+    void (*multiplyBlocks)(const BlockProduct& product);
     // Backward passes: `gradient` is the gradient of the output; `result` (or dGate, dUp) is the gradient of the input.
     void (*normBackward)(const float* x, const float* gradient, const NormValues& norm, std::int64_t width,
                          float* result);
@@ -142,6 +172,9 @@ struct VectorLoops {
 
     static constexpr int blockQueries = 48;
     static constexpr int blockKeys = 512;
+    /// Maximum number of vectors for which multiplyPanel and multiplyBlocks take about as long as for one, namely as
+    /// long as reading the weights. More vectors are multiplied faster by blocked products.
+    static constexpr int mostVectors = 8;
 };
 
 /// `count` rounded up to whole vectors.

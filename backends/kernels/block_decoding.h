@@ -1,0 +1,340 @@
+#pragma once
+
+#include "backends/kernels/loop_table.h"
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+// Stored numbers as vectors of float32. Each type has open(), which reads what all numbers of a block share, and
+// decode(), which decodes 32 consecutive numbers (a run). The results are the numbers that dequantise() in
+// backends/formats/quants.h gives: wherever a product and a sum may be fused, the product is exact.
+
+namespace secateur::SECATEUR_INSTRUCTION_SET {
+
+namespace {
+
+constexpr int runLength = 32;
+constexpr int runVectors = runLength / lanes;
+constexpr int halfRun = runVectors / 2; ///< vectors in 16 numbers
+
+using Bytes [[gnu::vector_size(lanes)]] = std::uint8_t;
+using SignedBytes [[gnu::vector_size(lanes)]] = std::int8_t;
+using Run = Vec[runVectors];
+
+#if defined(__AVX512F__)
+constexpr __mmask16 everyLane = 0xffff; // with a mask, GCC 12 does not warn about its own headers
+#endif
+
+template <typename Number>
+SECATEUR_INLINE Number read(const std::uint8_t* from) {
+    Number number;
+    __builtin_memcpy(&number, from, sizeof number);
+    return number;
+}
+
+// GCC 12 widens vectors element by element, unless intrinsics are used.
+
+SECATEUR_INLINE Ints unsignedAt(const std::uint8_t* from) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<Ints>(_mm512_maskz_cvtepu8_epi32(everyLane, read<__m128i>(from)));
+#elif defined(__AVX2__)
+    return reinterpret_cast<Ints>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+#else
+    return __builtin_convertvector(read<Bytes>(from), Ints);
+#endif
+}
+
+SECATEUR_INLINE Ints signedAt(const std::uint8_t* from) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<Ints>(_mm512_maskz_cvtepi8_epi32(everyLane, read<__m128i>(from)));
+#elif defined(__AVX2__)
+    return reinterpret_cast<Ints>(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+#else
+    return __builtin_convertvector(read<SignedBytes>(from), Ints);
+#endif
+}
+
+SECATEUR_INLINE Words wordsAt(const std::uint8_t* from) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<Words>(_mm512_maskz_cvtepu16_epi32(everyLane, read<__m256i_u>(from)));
+#elif defined(__AVX2__)
+    return reinterpret_cast<Words>(_mm256_cvtepu16_epi32(read<__m128i_u>(from)));
+#else
+    return __builtin_convertvector(read<Halves>(from), Words);
+#endif
+}
+
+SECATEUR_INLINE Vec toFloats(Ints numbers) {
+    return __builtin_convertvector(numbers, Vec);
+}
+
+/// @param halves BlockProduct::halves
+SECATEUR_INLINE float halfAt(const std::uint8_t* from, const float* halves) {
+    return halves[read<std::uint16_t>(from)];
+}
+
+SECATEUR_INLINE Vec halvesAt(const std::uint8_t* from) {
+#if defined(__AVX512F__)
+    return _mm512_maskz_cvtph_ps(everyLane, read<__m256i_u>(from));
+#elif defined(__F16C__)
+    return _mm256_cvtph_ps(read<__m128i_u>(from));
+#else
+    // Shifting the bits of a float16 into those of a float32 gives the number times 2^-112; subnormal numbers too.
+    const Words bits = wordsAt(from);
+    const Vec scaled = reinterpret_cast<Vec>((bits & 0x7fffU) << 13) * 0x1p112F;
+    const Words special = (bits & 0x7c00U) == 0x7c00U ? Words{} + 0x7f800000U : Words{}; // infinities and NaN
+    return reinterpret_cast<Vec>(reinterpret_cast<Words>(scaled) | special | (bits & 0x8000U) << 16);
+#endif
+}
+
+/// The numbers of all codes of four bits: scale (q - offset) + least. One of the last two is 0, so that the product is
+/// exact.
+class FourBits {
+public:
+    SECATEUR_INLINE FourBits(float scale, float least, int offset = 0)
+#if defined(__AVX512F__)
+        : m_values(toFloats(laneNumbers() - offset) * scale + least) {
+    }
+    /// @param codes only their lowest four bits count
+    SECATEUR_INLINE Vec at(Ints codes) const {
+        return __builtin_shuffle(m_values, codes);
+    }
+
+private:
+    Vec m_values;
+#else
+        : m_scale(scale)
+        , m_least(least)
+        , m_offset(offset) {
+    }
+    SECATEUR_INLINE Vec at(Ints codes) const {
+        return toFloats((codes & 15) - m_offset) * m_scale + m_least;
+    }
+
+private:
+    float m_scale;
+    float m_least;
+    int m_offset;
+#endif
+};
+
+struct StoredHalves {
+    static constexpr int elements = runLength;
+    static constexpr int bytes = 2 * runLength;
+    const std::uint8_t* from;
+
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float*) { from = block; }
+    SECATEUR_INLINE void decode(int, Run& numbers) const {
+#pragma GCC unroll 8
+        for (int i = 0; i < runVectors; ++i)
+            numbers[i] = halvesAt(from + 2 * lanes * i);
+    }
+};
+
+struct StoredBfloats {
+    static constexpr int elements = runLength;
+    static constexpr int bytes = 2 * runLength;
+    const std::uint8_t* from;
+
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float*) { from = block; }
+    SECATEUR_INLINE void decode(int, Run& numbers) const {
+#pragma GCC unroll 8
+        for (int i = 0; i < runVectors; ++i)
+            numbers[i] = reinterpret_cast<Vec>(wordsAt(from + 2 * lanes * i) << 16);
+    }
+};
+
+struct StoredQ8_0 {
+    static constexpr int elements = 32;
+    static constexpr int bytes = 34;
+    const std::uint8_t* codes;
+    float scale;
+
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float* halves) {
+        scale = halfAt(block, halves);
+        codes = block + 2;
+    }
+    SECATEUR_INLINE void decode(int, Run& numbers) const {
+#pragma GCC unroll 8
+        for (int i = 0; i < runVectors; ++i)
+            numbers[i] = toFloats(signedAt(codes + lanes * i)) * scale;
+    }
+};
+
+/// Low nibbles are the first 16 numbers, high nibbles the others.
+SECATEUR_INLINE void decodeNibbles(const std::uint8_t* codes, const FourBits& values, Run& numbers) {
+#pragma GCC unroll 4
+    for (int i = 0; i < halfRun; ++i) {
+        const Ints pairs = unsignedAt(codes + lanes * i);
+        numbers[i] = values.at(pairs);
+        numbers[i + halfRun] = values.at(pairs >> 4);
+    }
+}
+
+struct StoredQ4_0 {
+    static constexpr int elements = 32;
+    static constexpr int bytes = 18;
+    const std::uint8_t* codes;
+    float scale;
+
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float* halves) {
+        scale = halfAt(block, halves);
+        codes = block + 2;
+    }
+    SECATEUR_INLINE void decode(int, Run& numbers) const { decodeNibbles(codes, FourBits(scale, 0, 8), numbers); }
+};
+
+struct StoredQ4_1 {
+    static constexpr int elements = 32;
+    static constexpr int bytes = 20;
+    const std::uint8_t* codes;
+    float scale;
+    float least;
+
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float* halves) {
+        scale = halfAt(block, halves);
+        least = halfAt(block + 2, halves);
+        codes = block + 4;
+    }
+    SECATEUR_INLINE void decode(int, Run& numbers) const { decodeNibbles(codes, FourBits(scale, least), numbers); }
+};
+
+/// The 16s of the fifth bits of a vector of codes.
+SECATEUR_INLINE Ints fifthBits(std::uint32_t bits, int vector) {
+    const Words shifted = (Words{} + bits) >> reinterpret_cast<Words>(laneNumbers() + vector * lanes);
+    return reinterpret_cast<Ints>(shifted & 1U) << 4;
+}
+
+SECATEUR_INLINE void decodeFiveBits(const std::uint8_t* codes, std::uint32_t bits, float scale, float least, int offset,
+                                    Run& numbers) {
+#pragma GCC unroll 4
+    for (int i = 0; i < halfRun; ++i) {
+        const Ints pairs = unsignedAt(codes + lanes * i);
+        numbers[i] = toFloats(((pairs & 15) | fifthBits(bits, i)) - offset) * scale + least;
+        numbers[i + halfRun] = toFloats((pairs >> 4 | fifthBits(bits, i + halfRun)) - offset) * scale + least;
+    }
+}
+
+struct StoredQ5_0 {
+    static constexpr int elements = 32;
+    static constexpr int bytes = 22;
+    const std::uint8_t* from;
+    float scale;
+
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float* halves) {
+        from = block;
+        scale = halfAt(block, halves);
+    }
+    SECATEUR_INLINE void decode(int, Run& numbers) const {
+        decodeFiveBits(from + 6, read<std::uint32_t>(from + 2), scale, 0, 16, numbers);
+    }
+};
+
+struct StoredQ5_1 {
+    static constexpr int elements = 32;
+    static constexpr int bytes = 24;
+    const std::uint8_t* from;
+    float scale;
+    float least;
+
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float* halves) {
+        from = block;
+        scale = halfAt(block, halves);
+        least = halfAt(block + 2, halves);
+    }
+    SECATEUR_INLINE void decode(int, Run& numbers) const {
+        decodeFiveBits(from + 8, read<std::uint32_t>(from + 4), scale, least, 0, numbers);
+    }
+};
+
+/// The scales and minima of the eight runs of a block of Q4_K or Q5_K.
+struct RunScales {
+    float scales[8];
+    float minima[8];
+
+    /// Each number has six bits; quants.cpp explains how they are packed. Four numbers are unpacked at a time.
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float* halves) {
+        const auto first = read<std::uint32_t>(block + 4);
+        const auto second = read<std::uint32_t>(block + 8);
+        const auto third = read<std::uint32_t>(block + 12);
+        const std::uint32_t packed[4] = {first & 0x3f3f3f3fU, (third & 0x0f0f0f0fU) | (first >> 2 & 0x30303030U),
+                                         second & 0x3f3f3f3fU,
+                                         (third >> 4 & 0x0f0f0f0fU) | (second >> 2 & 0x30303030U)};
+        const float scale = halfAt(block, halves);
+        const float least = halfAt(block + 2, halves);
+        const auto* bytes = reinterpret_cast<const std::uint8_t*>(packed);
+#pragma GCC unroll 4
+        for (int i = 0; i < 16; i += lanes) {
+            const Vec factor = laneNumbers() + i < 8 ? all(scale) : all(least);
+            store(scales + i, toFloats(unsignedAt(bytes + i)) * factor);
+        }
+    }
+};
+static_assert(sizeof(RunScales) == 16 * sizeof(float), "open() writes scales and minima as one array");
+
+struct StoredQ4_K {
+    static constexpr int elements = 256;
+    static constexpr int bytes = 144;
+    const std::uint8_t* codes;
+    RunScales of;
+
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float* halves) {
+        of.open(block, halves);
+        codes = block + 16;
+    }
+    SECATEUR_INLINE void decode(int run, Run& numbers) const {
+        const FourBits values(of.scales[run], -of.minima[run]);
+#pragma GCC unroll 8
+        for (int i = 0; i < runVectors; ++i)
+            numbers[i] = values.at(unsignedAt(codes + run / 2 * 32 + lanes * i) >> run % 2 * 4);
+    }
+};
+
+struct StoredQ5_K {
+    static constexpr int elements = 256;
+    static constexpr int bytes = 176;
+    const std::uint8_t* block;
+    RunScales of;
+
+    SECATEUR_INLINE void open(const std::uint8_t* from, const float* halves) {
+        of.open(from, halves);
+        block = from;
+    }
+    SECATEUR_INLINE void decode(int run, Run& numbers) const {
+#pragma GCC unroll 8
+        for (int i = 0; i < runVectors; ++i) {
+            const Ints low = unsignedAt(block + 48 + run / 2 * 32 + lanes * i) >> run % 2 * 4 & 15;
+            const Ints high = (unsignedAt(block + 16 + lanes * i) << 4 >> run) & 16;
+            numbers[i] = toFloats(low | high) * of.scales[run] - of.minima[run];
+        }
+    }
+};
+
+struct StoredQ6_K {
+    static constexpr int elements = 256;
+    static constexpr int bytes = 210;
+    const std::uint8_t* block;
+    float scales[16];
+
+    SECATEUR_INLINE void open(const std::uint8_t* from, const float* halves) {
+        block = from;
+        const float scale = halfAt(from + 208, halves);
+#pragma GCC unroll 4
+        for (int i = 0; i < 16; i += lanes)
+            store(scales + i, toFloats(signedAt(from + 192 + i)) * scale);
+    }
+    SECATEUR_INLINE void decode(int run, Run& numbers) const {
+#pragma GCC unroll 8
+        for (int i = 0; i < runVectors; ++i) {
+            const int place = lanes * i;
+            const Ints low = unsignedAt(block + run / 4 * 64 + run % 2 * 32 + place) >> run % 4 / 2 * 4 & 15;
+            const Ints high = unsignedAt(block + 128 + run / 4 * 32 + place) >> run % 4 * 2 & 3;
+            numbers[i] = toFloats((low | high << 4) - 32) * scales[2 * run + place / 16];
+        }
+    }
+};
+
+} // namespace
+
+} // namespace secateur::SECATEUR_INSTRUCTION_SET
