@@ -8,10 +8,12 @@
 
 #include <ATen/ATen.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 namespace secateur {
 
@@ -65,26 +67,72 @@ std::vector<int> encodedPrompt(const PromptRequest& prompt, const Tokenizer& tok
     return ids;
 }
 
-PromptContinuation continuePrompt(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
-                                  const PromptRequest& prompt, const Progress& progress, const TextSink& sink) {
-    const std::array prompts{encodedPrompt(prompt, tokenizer)};
-    GenerationRules rules{.newTokens = prompt.newTokens, .sampling = prompt.sampling};
+namespace {
+
+/// Called with new text of a prompt as soon as later tokens cannot change it.
+using PromptSink = std::function<void(std::size_t prompt, std::string_view text)>;
+
+/// Continues prompts at once, with the settings of the first.
+std::vector<PromptContinuation> continueTogether(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
+                                                 std::span<const PromptRequest> prompts, const Progress& progress,
+                                                 const PromptSink& sink) {
+    std::vector<std::vector<int>> ids;
+    std::vector<TextStream> streams;
+    std::vector<PromptContinuation> written;
+    for (const PromptRequest& prompt : prompts) {
+        ids.push_back(encodedPrompt(prompt, tokenizer));
+        written.push_back({prompt, {}, {}});
+        // The tokens of the prompt are decoded first, because some tokenizers remove a leading space of the first
+        // token.
+        TextStream& stream = streams.emplace_back(tokenizer);
+        for (const int id : ids.back())
+            stream.add(id);
+    }
+    GenerationRules rules{.newTokens = prompts.front().newTokens, .sampling = prompts.front().sampling};
     if (tokenizer.card().eos)
         rules.stopTokens = {*tokenizer.card().eos};
-    // The tokens of the prompt are decoded first, because some tokenizers remove a leading space of the first token.
-    TextStream stream(tokenizer);
-    for (const int id : prompts.front())
-        stream.add(id);
-    PromptContinuation written{prompt, {}, {}};
-    const auto append = [&](const std::string& piece) {
-        written.text += piece;
+    const auto append = [&](std::size_t prompt, const std::string& piece) {
+        written[prompt].text += piece;
         if (sink && !piece.empty())
-            sink(piece);
+            sink(prompt, piece);
     };
-    written.continuation = generate(model, plan, prompts, rules, progress, [&](std::size_t, int token) {
-                               append(stream.add(token));
-                           }).front();
-    append(stream.finish());
+    std::vector<Continuation> continued =
+        generate(model, plan, ids, rules, progress,
+                 [&](std::size_t prompt, int token) { append(prompt, streams[prompt].add(token)); });
+    for (std::size_t prompt = 0; prompt < written.size(); ++prompt) {
+        append(prompt, streams[prompt].finish());
+        written[prompt].continuation = std::move(continued[prompt]);
+    }
+    return written;
+}
+
+} // namespace
+
+PromptContinuation continuePrompt(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
+                                  const PromptRequest& prompt, const Progress& progress, const TextSink& sink) {
+    const PromptSink own = sink ? [&](std::size_t, std::string_view text) { sink(text); } : PromptSink();
+    return continueTogether(model, plan, tokenizer, std::span(&prompt, 1), progress, own).front();
+}
+
+std::vector<PromptContinuation> continuePrompts(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
+                                                std::span<const std::string> texts, const PromptRequest& settings,
+                                                const Progress& progress) {
+    std::vector<PromptRequest> prompts;
+    for (const std::string& text : texts) {
+        prompts.push_back(settings);
+        prompts.back().text = text;
+        prompts.back().sampling.seed += prompts.size() - 1;
+    }
+    std::vector<PromptContinuation> written;
+    for (std::size_t begin = 0; begin < prompts.size(); begin += promptsAtOnce) {
+        const std::size_t count = std::min(promptsAtOnce, prompts.size() - begin);
+        const auto share = [&](std::size_t done) {
+            return static_cast<double>(done) / static_cast<double>(prompts.size());
+        };
+        auto some = continueTogether(model, plan, tokenizer, std::span(prompts).subspan(begin, count),
+                                     progress.part(share(begin), share(begin + count)), {});
+        std::ranges::move(some, std::back_inserter(written));
+    }
     return written;
 }
 

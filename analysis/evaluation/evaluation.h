@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +77,16 @@ using TextSink = std::function<void(std::string_view text)>;
 PromptContinuation continuePrompt(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
                                   const PromptRequest& prompt, const Progress& progress = {},
                                   const TextSink& sink = {});
+
+/// Number of prompts that continuePrompts() continues at once: a step of generation reads each weight once for all of
+/// them.
+inline constexpr std::size_t promptsAtOnce = 8;
+
+/// Continues several prompts. Prompt i is sampled with the seed of `settings` plus i.
+/// @param settings its text is not read @throws as continuePrompt()
+std::vector<PromptContinuation> continuePrompts(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
+                                                std::span<const std::string> texts, const PromptRequest& settings,
+                                                const Progress& progress = {});
 
 /// The mask under which an evaluation was made.
 struct EvaluatedMask {

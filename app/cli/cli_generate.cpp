@@ -1,7 +1,10 @@
+#include "analysis/base/error.h"
+#include "analysis/base/usage_error.h"
 #include "analysis/evaluation/evaluation.h"
 #include "app/cli/cli_common.h"
 #include "app/cli/run_forecast.h"
 #include "backends/json/result_json.h"
+#include "backends/text/text_source.h"
 #include "backends/tokenizers/open_tokenizer.h"
 
 #include <fmt/core.h>
@@ -9,7 +12,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace secateur::cli {
 
@@ -18,6 +24,8 @@ namespace {
 struct GenerateArguments {
     std::string path;
     PromptRequest prompt;
+    bool hasPrompt = false;
+    std::string promptsFile; ///< empty = a single prompt
     RunOptions run;
 };
 
@@ -29,11 +37,14 @@ Progress progressOf(const Console& console) {
     return own.progress();
 }
 
-void forecast(const ReadyModel& ready, const PromptRequest& prompt, const Tokenizer& tokenizer,
+/// @param prompts with equal settings
+void forecast(const ReadyModel& ready, std::span<const PromptRequest> prompts, const Tokenizer& tokenizer,
               const Console& console) {
-    const auto length = std::ssize(encodedPrompt(prompt, tokenizer));
     RunForecast expected(*ready.model, {ready.plan}, console, console.progress().part(0, 0));
-    expected.add({1, {length, static_cast<int>(length), 1}, prompt.newTokens, prompt.newTokens}, {});
+    for (const PromptRequest& prompt : prompts) {
+        const auto length = std::ssize(encodedPrompt(prompt, tokenizer));
+        expected.add({1, {length, static_cast<int>(length), 1}, prompt.newTokens, prompt.newTokens}, {});
+    }
     expected.say();
 }
 
@@ -47,7 +58,40 @@ void printNow(std::string_view text) {
         throw OutputFailure();
 }
 
+void noteIfFull(const Continuation& continuation, const ModelSpec& spec) {
+    if (continuation.end == TextEnd::contextFull)
+        printNote("the text ends because the model's context of {} tokens is full", spec.context);
+}
+
+/// Prints each prompt with its continuation, when all texts are written.
+void continueFile(const GenerateArguments& arguments, ReadyModel& ready, const Tokenizer& tokenizer,
+                  const Progress& progress, const Console& console) {
+    const std::vector<std::string> texts = readDocuments(arguments.promptsFile, {}, TextSplit::line);
+    if (texts.empty())
+        throw Error("has no prompts", arguments.promptsFile, "Write one prompt a line");
+    std::vector<PromptRequest> prompts(texts.size(), arguments.prompt);
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        prompts[i].text = texts[i];
+    forecast(ready, prompts, tokenizer, console);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto written = continuePrompts(*ready.model, *ready.plan, tokenizer, texts, arguments.prompt, progress);
+    addOverwrittenFiles(*ready.model, ready.warnings);
+    if (console.json) {
+        printJson(generationsJson(written, secondsSince(begin), ready.warnings));
+        return;
+    }
+    for (const PromptContinuation& one : written) {
+        printNow(one.prompt.text + one.text + "\n\n");
+        noteIfFull(one.continuation, ready.model->spec());
+    }
+    printNotes(ready.warnings);
+}
+
 void generateVerb(const GenerateArguments& arguments, const Console& console) {
+    if (arguments.hasPrompt == !arguments.promptsFile.empty())
+        throw UsageError(arguments.hasPrompt ? "cannot be used beside --prompts"
+                                             : "is required, unless there is --prompts",
+                         "--prompt");
     checkSampling(arguments.prompt.sampling);
     const Progress progress = progressOf(console);
     ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
@@ -55,7 +99,9 @@ void generateVerb(const GenerateArguments& arguments, const Console& console) {
     const std::vector<std::string>& more = tokenizer->card().warnings;
     ready.warnings.insert(ready.warnings.end(), more.begin(), more.end());
 
-    forecast(ready, arguments.prompt, *tokenizer, console);
+    if (!arguments.hasPrompt)
+        return continueFile(arguments, ready, *tokenizer, progress, console);
+    forecast(ready, std::span(&arguments.prompt, 1), *tokenizer, console);
     const auto begin = std::chrono::steady_clock::now();
     const PromptContinuation written = continuePrompt(*ready.model, *ready.plan, *tokenizer, arguments.prompt, progress,
                                                       console.json ? TextSink() : printNow);
@@ -69,8 +115,7 @@ void generateVerb(const GenerateArguments& arguments, const Console& console) {
     }
     print("\n");
     printNotes(ready.warnings);
-    if (continuation.end == TextEnd::contextFull)
-        printNote("the text ends because the model's context of {} tokens is full", ready.model->spec().context);
+    noteIfFull(continuation, ready.model->spec());
 }
 
 } // namespace
@@ -81,7 +126,18 @@ void addGenerate(CLI::App& program, Console& console) {
     CLI::App* verb = program.add_subcommand("generate", "Continue a prompt, dense or under a mask");
     verb->add_option("MODEL", arguments->path, "Hugging Face directory, or a file in a format of `list formats`")
         ->required();
-    verb->add_option("--prompt", prompt.text, "Text to continue")->option_text("TEXT")->required()->check(isUtf8());
+    verb->add_option_function<std::string>(
+            "--prompt",
+            [arguments](const std::string& text) {
+                arguments->prompt.text = text;
+                arguments->hasPrompt = true;
+            },
+            "Text to continue")
+        ->option_text("TEXT")
+        ->check(isUtf8());
+    verb->add_option("--prompts", arguments->promptsFile,
+                     "File with a text to continue in each line, or the rows of a .jsonl; eight are continued at once")
+        ->option_text("FILE");
     verb->add_option("--new-tokens", prompt.newTokens, "Maximum number of generated tokens")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();

@@ -304,6 +304,14 @@ std::string generationJson(const PromptContinuation& written, double seconds, st
     return jsonText(document);
 }
 
+std::string generationsJson(std::span<const PromptContinuation> written, double seconds,
+                            std::span<const std::string> warnings) {
+    OrderedJson texts = OrderedJson::array();
+    for (const PromptContinuation& one : written)
+        texts.push_back(continuationFields(one));
+    return jsonText({{"texts", std::move(texts)}, {"seconds", seconds}, {"warnings", warnings}});
+}
+
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers) {
     OrderedJson document{{"model", modelFields(card)},
                          {"mask", maskFields(evaluation.mask)},
@@ -359,16 +367,16 @@ std::string exportJson(const ExportResult& result) {
                                {"tolerance", result.tolerance},
                                {"probe_tokens", result.verified.tokens}};
     OrderedJson document{{"target", result.target},
-                               {"layout", result.layout},
-                               {"path", result.path},
-                               {"files", std::move(files)},
-                               {"verified", result.verified.tokens > 0 ? verified : OrderedJson()},
-                               {"mask", {{"path", result.maskPath}, {"digest", result.maskDigest}}},
-                               {"measured", result.measured},
-                               {"left_out", result.leftOut},
-                               {"write_seconds", result.writeSeconds},
-                               {"verify_seconds", result.verifySeconds},
-                               {"warnings", result.warnings}};
+                         {"layout", result.layout},
+                         {"path", result.path},
+                         {"files", std::move(files)},
+                         {"verified", result.verified.tokens > 0 ? verified : OrderedJson()},
+                         {"mask", {{"path", result.maskPath}, {"digest", result.maskDigest}}},
+                         {"measured", result.measured},
+                         {"left_out", result.leftOut},
+                         {"write_seconds", result.writeSeconds},
+                         {"verify_seconds", result.verifySeconds},
+                         {"warnings", result.warnings}};
     if (!result.adapterPath.empty())
         document["adapter"] = result.adapterPath;
     return jsonText(document);

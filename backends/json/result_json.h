@@ -46,6 +46,9 @@ std::string measureTasksJson(const ModelCard& card, std::span<const TaskResults>
 
 /// A prompt and its continuation with the tokens of both.
 std::string generationJson(const PromptContinuation& written, double seconds, std::span<const std::string> warnings);
+/// Several prompts with their continuations.
+std::string generationsJson(std::span<const PromptContinuation> written, double seconds,
+                            std::span<const std::string> warnings);
 
 /// @param card must contain the fingerprint @param answers whether all answers to the questions of tasks are listed
 std::string evaluationJson(const ModelCard& card, const Evaluation& evaluation, bool answers = false);

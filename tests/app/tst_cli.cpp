@@ -374,6 +374,29 @@ private slots:
         QCOMPARE(full.out.count('w'), 63);
     }
 
+    void generateContinuesThePromptsOfAFile() {
+        const Scratch scratch;
+        const QString words = writeWordModel(scratch, "llama-gqa", 37);
+        QStringList lines;
+        for (int i = 0; i < 11; ++i) // more than are continued at once, of several lengths
+            lines << QString("w%1 ").arg(i + 3).repeated(1 + i % 4) + "w2";
+        const QString file =
+            QString::fromStdString(scratch.write("prompts.txt", (lines.join("\n\n") + "\n").toUtf8()));
+        const QStringList rules{"--new-tokens", "12", "--temperature", "0.9", "--json"};
+        const Json together = run(QStringList{"generate", words, "--prompts", file, "--seed", "5"} + rules).json();
+        QCOMPARE(together.at("texts").size(), std::size_t{11});
+        for (int i = 0; i < 11; ++i) {
+            Json alone =
+                run(QStringList{"generate", words, "--prompt", lines[i], "--seed", QString::number(5 + i)} + rules).json();
+            alone.erase("seconds");
+            alone.erase("warnings");
+            QVERIFY(together.at("texts")[static_cast<std::size_t>(i)] == alone);
+        }
+        const Outcome shown = run({"generate", words, "--prompts", file, "--new-tokens", "3"});
+        QCOMPARE(shown.out.count("\n\n"), 11);
+        QVERIFY(shown.out.startsWith(lines[0].toUtf8()));
+    }
+
     void generateSaysWhatItCannotDo() {
         const Scratch words;
         const Scratch encoder;
@@ -395,7 +418,7 @@ private slots:
         QVERIFY(refused(decoder, {"--prompt", "w1", "--mask", "/nonexistent.json"}, 1, "/nonexistent.json"));
         QVERIFY(
             refused(decoder, {"--prompt", "w1", "--dtype", "float16"}, 1, "float16 is supported on CUDA devices only"));
-        QVERIFY(refused(decoder, {}, 2, "--prompt is required"));
+        QVERIFY(refused(decoder, {}, 2, "--prompt: is required, unless there is --prompts"));
         for (const QStringList& wrong : {QStringList{"--temperature", "-1"},
                                          {"--temperature", "nan"},
                                          {"--top-p", "0"},
