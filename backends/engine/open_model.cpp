@@ -127,13 +127,19 @@ public:
     }
 
     std::optional<StoredRows> storedRows(int layer, WeightName name) const override {
-        const TensorSlot found = slot(layer, name);
-        if (!found.entry || found.transposed || found.entry->shape.size() != 2 || isNorm(name))
+        if (storedType(layer, name).empty())
             return {};
+        const TensorSlot found = slot(layer, name);
         std::vector<std::int64_t> all(static_cast<std::size_t>(found.rows));
         std::iota(all.begin(), all.end(), 0);
         const std::vector<std::int64_t> order = storedOrder(layer, name, all);
         return StoredRows{found.entry->type->name, found.bytes(), {order.begin(), order.end()}, found.entry->file};
+    }
+
+    std::string_view storedType(int layer, WeightName name) const override {
+        const TensorSlot found = slot(layer, name);
+        const bool isMatrix = found.entry && !found.transposed && found.entry->shape.size() == 2 && !isNorm(name);
+        return isMatrix ? std::string_view(found.entry->type->name) : std::string_view();
     }
 
     const Runner& runner() const override {

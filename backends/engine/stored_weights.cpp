@@ -62,10 +62,10 @@ std::shared_ptr<const StoredMatrix> storedMatrix(const Model& model, int layer, 
 
 bool hasStoredProjections(const Model& model, int layer) {
     using enum WeightName;
-    const auto isStored = [&](WeightName name) {
-        const auto found = rowsOf(model, layer, name);
-        return found && blockTypeNamed(found->type);
-    };
+    const auto* source = dynamic_cast<const StoredSource*>(&model);
+    if (!source) // each plan asks this
+        return false;
+    const auto isStored = [&](WeightName name) { return blockTypeNamed(source->storedType(layer, name)).has_value(); };
     if (layer < 0)
         return model.has(layer, lmHead) && isStored(lmHead);
     const std::array all{query, key, value, output, gate, up, down};

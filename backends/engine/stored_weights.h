@@ -27,6 +27,8 @@ public:
     virtual ~StoredSource() = default;
     /// A weight as the file stores it. None if the model does not have it, or the file has it transposed.
     virtual std::optional<StoredRows> storedRows(int layer, WeightName name) const = 0;
+    /// StoredRows::type, without listing the rows; empty if there are none.
+    virtual std::string_view storedType(int layer, WeightName name) const = 0;
 };
 
 /// A matrix of the model, or the rows or columns of it that belong to some heads or neurons.
