@@ -119,9 +119,15 @@ private:
 #endif
 };
 
-struct StoredHalves {
-    static constexpr int elements = runLength;
-    static constexpr int bytes = 2 * runLength;
+/// What open() reads: a block, or a run of numbers without blocks.
+template <BlockType type>
+struct DecodedAtOnce {
+    static constexpr int blocks = sizeOf(type).elements == 1 ? runLength : 1;
+    static constexpr int elements = blocks * sizeOf(type).elements;
+    static constexpr int bytes = blocks * sizeOf(type).bytes;
+};
+
+struct StoredHalves : DecodedAtOnce<BlockType::float16> {
     const std::uint8_t* from;
 
     SECATEUR_INLINE void open(const std::uint8_t* block, const float*) { from = block; }
@@ -132,9 +138,7 @@ struct StoredHalves {
     }
 };
 
-struct StoredBfloats {
-    static constexpr int elements = runLength;
-    static constexpr int bytes = 2 * runLength;
+struct StoredBfloats : DecodedAtOnce<BlockType::bfloat16> {
     const std::uint8_t* from;
 
     SECATEUR_INLINE void open(const std::uint8_t* block, const float*) { from = block; }
@@ -145,9 +149,7 @@ struct StoredBfloats {
     }
 };
 
-struct StoredQ8_0 {
-    static constexpr int elements = 32;
-    static constexpr int bytes = 34;
+struct StoredQ8_0 : DecodedAtOnce<BlockType::q8_0> {
     const std::uint8_t* codes;
     float scale;
 
@@ -172,9 +174,7 @@ SECATEUR_INLINE void decodeNibbles(const std::uint8_t* codes, const FourBits& va
     }
 }
 
-struct StoredQ4_0 {
-    static constexpr int elements = 32;
-    static constexpr int bytes = 18;
+struct StoredQ4_0 : DecodedAtOnce<BlockType::q4_0> {
     const std::uint8_t* codes;
     float scale;
 
@@ -185,9 +185,7 @@ struct StoredQ4_0 {
     SECATEUR_INLINE void decode(int, Run& numbers) const { decodeNibbles(codes, FourBits(scale, 0, 8), numbers); }
 };
 
-struct StoredQ4_1 {
-    static constexpr int elements = 32;
-    static constexpr int bytes = 20;
+struct StoredQ4_1 : DecodedAtOnce<BlockType::q4_1> {
     const std::uint8_t* codes;
     float scale;
     float least;
@@ -216,9 +214,7 @@ SECATEUR_INLINE void decodeFiveBits(const std::uint8_t* codes, std::uint32_t bit
     }
 }
 
-struct StoredQ5_0 {
-    static constexpr int elements = 32;
-    static constexpr int bytes = 22;
+struct StoredQ5_0 : DecodedAtOnce<BlockType::q5_0> {
     const std::uint8_t* from;
     float scale;
 
@@ -231,9 +227,7 @@ struct StoredQ5_0 {
     }
 };
 
-struct StoredQ5_1 {
-    static constexpr int elements = 32;
-    static constexpr int bytes = 24;
+struct StoredQ5_1 : DecodedAtOnce<BlockType::q5_1> {
     const std::uint8_t* from;
     float scale;
     float least;
@@ -273,9 +267,7 @@ struct RunScales {
 };
 static_assert(sizeof(RunScales) == 16 * sizeof(float), "open() writes scales and minima as one array");
 
-struct StoredQ4_K {
-    static constexpr int elements = 256;
-    static constexpr int bytes = 144;
+struct StoredQ4_K : DecodedAtOnce<BlockType::q4_k> {
     const std::uint8_t* codes;
     RunScales of;
 
@@ -291,9 +283,7 @@ struct StoredQ4_K {
     }
 };
 
-struct StoredQ5_K {
-    static constexpr int elements = 256;
-    static constexpr int bytes = 176;
+struct StoredQ5_K : DecodedAtOnce<BlockType::q5_k> {
     const std::uint8_t* block;
     RunScales of;
 
@@ -311,9 +301,7 @@ struct StoredQ5_K {
     }
 };
 
-struct StoredQ6_K {
-    static constexpr int elements = 256;
-    static constexpr int bytes = 210;
+struct StoredQ6_K : DecodedAtOnce<BlockType::q6_k> {
     const std::uint8_t* block;
     float scales[16];
 
