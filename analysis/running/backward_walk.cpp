@@ -1,5 +1,6 @@
 #include "analysis/running/backward_walk.h"
 
+#include "analysis/model/kernels.h"
 #include "analysis/running/runner.h"
 #include "analysis/running/runner_results.h"
 #include "analysis/running/scalar_type.h"
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -19,6 +21,12 @@ namespace secateur {
 namespace {
 
 constexpr double forwardShare = 0.25; ///< approximate share of the forward pass in the time
+
+/// Maximum bytes of graphs. GPUs have a memory of their own, and need more tokens at once to be busy.
+std::int64_t graphLimit(const Model& model, const BackwardMemory& memory) {
+    constexpr std::int64_t onDevice = std::int64_t{1} << 31;
+    return model.kernels().device() == "cpu" ? memory.graphBytes : std::max(memory.graphBytes, onDevice);
+}
 
 /// Runs batches together forward and backward through the layers.
 class BackwardWalker {
@@ -36,7 +44,7 @@ public:
         , m_streams(batches.size())
         , m_scalars(batches.size())
         , m_gradients(batches.size())
-        , m_firstRecorded(firstRecorded(memory.graphBytes)) {}
+        , m_firstRecorded(firstRecorded(graphLimit(model, memory))) {}
 
     void forward(const Progress& progress) {
         LayerWalk walk;
@@ -186,7 +194,7 @@ std::int64_t tokensAtOnce(const Model& model, const Plan& plan, std::span<const 
     constexpr std::array taps{Tap::attentionInput, Tap::query, Tap::key, Tap::value, Tap::context};
     for (int layer = 0; layer < model.spec().layerCount(); ++layer)
         bytes += model.runner().recordedBytes(layer, longest, taps);
-    const std::int64_t tokens = bytes > 0 ? memory.graphBytes * longest.positions / bytes : most;
+    const std::int64_t tokens = bytes > 0 ? graphLimit(model, memory) * longest.positions / bytes : most;
     return tokens < fewest ? most : std::min(tokens, most);
 }
 

@@ -50,7 +50,7 @@ at::Tensor kvHeadOf(const PlanLayer& layer, const at::Device& device) {
     std::vector<std::int64_t> groups;
     for (std::size_t group = 0; group + 1 < layer.groupBegin.size(); ++group)
         groups.resize(static_cast<std::size_t>(layer.groupBegin[group + 1]), static_cast<std::int64_t>(group));
-    return at::tensor(groups, at::kLong).to(device);
+    return at::tensor(groups, at::kLong).to(device, at::kLong, true); // a GPU need not finish its work before
 }
 
 namespace {

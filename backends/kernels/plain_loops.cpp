@@ -36,7 +36,7 @@ at::Tensor columnOf(std::span<const int> values, const c10::Device& device) {
     auto* numbers = column.data_ptr<std::int64_t>();
     for (std::size_t i = 0; i < values.size(); ++i)
         numbers[i] = values[i];
-    return column.to(device);
+    return column.to(device, at::kLong, true); // a GPU need not finish its work before
 }
 
 /// Repeats each key or value head for the query heads of its KV group.
