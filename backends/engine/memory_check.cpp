@@ -31,8 +31,19 @@ std::int64_t deviceBudget([[maybe_unused]] const std::string& device) {
     return std::numeric_limits<std::int64_t>::max();
 }
 
+namespace {
+
+/// Bytes of activations and logits.
+std::int64_t workspaceOf(const ModelSpec& spec, bool isPacked) {
+    constexpr std::int64_t usual = 192'000'000; // 16 million logits twice, and the streams of a batch
+    constexpr std::int64_t tokens = 256;        // runs of plain weights verify exports: all their streams and logits
+    constexpr std::int64_t others = 32'000'000;
+    return isPacked ? usual : tokens * (spec.vocab + std::int64_t{spec.hidden} * spec.layerCount()) * 4 + others;
+}
+
+} // namespace
+
 std::int64_t leastRunBytes(const Model& model, ComputeType type, const WeightHolding& holding) {
-    constexpr std::int64_t workspace = 192'000'000; // 16 million logits twice, and the streams of a batch
     const ModelSpec& spec = model.spec();
     const PruningMask dense(spec);
     std::int64_t layer = 0;
@@ -44,7 +55,13 @@ std::int64_t leastRunBytes(const Model& model, ComputeType type, const WeightHol
     const std::int64_t held = holding.budget < layer ? std::max(head, layer) : head + 2 * layer;
     const bool isStoredSo = model.card().dtype == (isFloat ? "F32" : "BF16");
     const bool copies = holding.isPacked && !isStoredSo;
-    return held + (copies ? std::max(headNumbers * 4, isFloat ? layer : 2 * layer) : 0) + workspace;
+    return held + (copies ? std::max(headNumbers * 4, isFloat ? layer : 2 * layer) : 0) +
+           workspaceOf(spec, holding.isPacked);
+}
+
+std::int64_t defaultBudget(const Model& model, ComputeType type, bool isPacked, std::int64_t available) {
+    const std::int64_t half = available / 2;
+    return leastRunBytes(model, type, {half, isPacked}) <= available ? half : 0;
 }
 
 namespace {

@@ -29,6 +29,10 @@ struct WeightHolding {
 /// copy of the largest in float32; and room for activations and logits.
 std::int64_t leastRunBytes(const Model& model, ComputeType type, const WeightHolding& holding);
 
+/// Memory for converted weights on the CPU, unless the user chose another: half of the available memory, or 0 (each
+/// layer is freed before the next) if a run would otherwise have too little. @param available bytes
+std::int64_t defaultBudget(const Model& model, ComputeType type, bool isPacked, std::int64_t available);
+
 /// Checks that a run has enough memory, before its weights are converted: a process that exceeds the limit of its
 /// control group is killed without a word. Includes checkProducts(). @throws Error with the needed and the available
 /// memory

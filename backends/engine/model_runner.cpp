@@ -26,10 +26,17 @@ namespace secateur {
 
 namespace {
 
-std::int64_t budgetOf(const OpenOptions& options) {
+WeightForm formOf(const OpenOptions& options) {
+    return at::Device(options.device).is_cpu() && !options.plain ? WeightForm::packed : WeightForm::plain;
+}
+
+std::int64_t budgetOf(const Model& model, const OpenOptions& options) {
     if (options.memoryBudget > 0)
         return options.memoryBudget;
-    return options.device == "cpu" ? availableMemory() / 2 : deviceBudget(options.device);
+    if (options.device != "cpu")
+        return deviceBudget(options.device);
+    const ComputeType type = chooseType(ComputeType::automatic, true, model.card().dtype).type;
+    return defaultBudget(model, type, formOf(options) == WeightForm::packed, availableMemory());
 }
 
 /// Runs work without recording a graph, and converts exceptions of libtorch and of the allocator to Error.
@@ -68,8 +75,8 @@ public:
         : m_model(model)
         , m_spec(model.spec())
         , m_device(options.device)
-        , m_store(budgetOf(options))
-        , m_form(m_device.is_cpu() && !options.plain ? WeightForm::packed : WeightForm::plain)
+        , m_store(budgetOf(model, options))
+        , m_form(formOf(options))
         , m_gradient(m_form == WeightForm::packed ? gradientMath() : plainMath(ComputeType::float32))
         , m_float32(mathFor(ComputeType::float32))
         , m_bfloat16(mathFor(ComputeType::bfloat16))

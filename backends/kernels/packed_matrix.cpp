@@ -80,7 +80,7 @@ public:
 
     void run() const {
         if (m_pieces == 1)
-            return forEachTask(m_panels, 0, [&](std::int64_t panel, float*) {
+            return forEachInRuns(m_panels, [&](std::int64_t panel) {
                 std::array<float, PackedMatrix::fewRows * panelOutputs> sums; // NOLINT(*-member-init)
                 vectorLoops().multiplyPanel(product(panel, 0, sums.data()));
                 write(panel, sums.data());
@@ -88,13 +88,14 @@ public:
         const std::int64_t size = m_count * panelOutputs;
         const at::Tensor all = at::empty({m_panels * m_pieces * size}, at::kFloat);
         auto* sums = all.data_ptr<float>();
-        forEachTask(m_panels * m_pieces, 0, [&](std::int64_t task, float*) {
+        forEachInRuns(m_panels * m_pieces, [&](std::int64_t task) {
             vectorLoops().multiplyPanel(product(task / m_pieces, task % m_pieces, sums + task * size));
         });
         for (std::int64_t panel = 0; panel < m_panels; ++panel) {
             float* first = sums + panel * m_pieces * size;
-            for (std::int64_t i = size; i < m_pieces * size; ++i)
-                first[i % size] += first[i];
+            for (std::int64_t piece = 1; piece < m_pieces; ++piece)
+                for (std::int64_t i = 0; i < size; ++i)
+                    first[i] += first[piece * size + i];
             write(panel, first);
         }
     }

@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -22,6 +23,32 @@ void forEachTask(std::int64_t tasks, std::int64_t floats, const Body& body) {
         float* numbers = floats > 0 ? scratch.data_ptr<float>() : nullptr;
         for (std::int64_t task = next++; task < tasks; task = next++)
             body(task, numbers);
+    });
+}
+
+/// Calls body(task) for each task. Tasks that follow one another read memory that does: each thread begins with a run
+/// of tasks of its own, so that what is read ahead is its own, and then takes tasks that other threads have not
+/// reached.
+template <typename Body>
+void forEachInRuns(std::int64_t tasks, const Body& body) {
+    struct alignas(64) Run { // a cache line of its own
+        std::atomic<std::int64_t> next = 0;
+        std::int64_t end = 0;
+    };
+    constexpr std::int64_t mostRuns = 64;
+    const std::int64_t count = std::min<std::int64_t>({tasks, at::get_num_threads(), mostRuns});
+    std::array<Run, mostRuns> runs;
+    for (std::int64_t i = 0; i < count; ++i) {
+        Run& run = runs[static_cast<std::size_t>(i)];
+        run.next = tasks * i / count;
+        run.end = tasks * (i + 1) / count;
+    }
+    at::parallel_for(0, count, 1, [&](std::int64_t first, std::int64_t) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            Run& run = runs[static_cast<std::size_t>((first + i) % count)];
+            for (std::int64_t task = run.next++; task < run.end; task = run.next++)
+                body(task);
+        }
     });
 }
 

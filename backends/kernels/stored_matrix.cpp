@@ -148,7 +148,7 @@ void StoredMatrix::multiply(const at::Tensor& input, const at::Tensor& result, b
     auto* results = result.data_ptr<float>();
     for (std::int64_t begin = 0; begin < input.size(0); begin += VectorLoops::mostVectors) {
         const int count = static_cast<int>(std::min<std::int64_t>(VectorLoops::mostVectors, input.size(0) - begin));
-        forEachTask(std::ssize(m_tasks), 0, [&](std::int64_t index, float*) {
+        forEachInRuns(std::ssize(m_tasks), [&](std::int64_t index) {
             std::array<float, 2 * rowsAtOnce * VectorLoops::mostVectors> memory; // NOLINT(*-member-init)
             float* sums = memory.data();                                         // and products that are added to them
             const Task& task = m_tasks[static_cast<std::size_t>(index)];

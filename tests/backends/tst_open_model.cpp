@@ -4,6 +4,7 @@
 #ifndef Q_MOC_RUN
 #include <ATen/ATen.h>
 
+#include "backends/engine/memory_check.h"
 #include "backends/engine/open_model.h"
 #include "tests/support/expected.h"
 #include "tests/support/files.h"
@@ -365,6 +366,20 @@ private slots:
             const double error = ((found - wanted).norm() / wanted.norm()).item<double>();
             QVERIFY2(error < tolerance, qPrintable(QString("%1: %2").arg(name.c_str()).arg(error)));
         }
+    }
+
+    void weightsAreKeptUnlessARunNeedsTheMemory() {
+        const auto model = fixture("gqa-f32");
+        const auto least = [&](std::int64_t budget) {
+            return leastRunBytes(*model, ComputeType::float32, {budget, true});
+        };
+        const std::int64_t comfortable = least(std::int64_t{1} << 40);
+        QVERIFY(least(0) < comfortable);
+        const auto budget = [&](std::int64_t available) {
+            return defaultBudget(*model, ComputeType::float32, true, available);
+        };
+        QCOMPARE(budget(comfortable), comfortable / 2);
+        QCOMPARE(budget(comfortable - 1), 0);
     }
 
     void aVocabularyWithoutWeightsIsRefused() {
