@@ -11,6 +11,7 @@
 #include "backends/base/runtime.h"
 #include "backends/engine/adapted_model.h"
 #include "backends/engine/open_model.h"
+#include "backends/engine/plan_memory.h"
 #include "backends/json/result_json.h"
 #include "backends/session/mask_json.h"
 #include "backends/session/session_hdf5.h"
@@ -257,6 +258,9 @@ ReadyModel openToRun(const std::string& path, const RunOptions& options, const C
     ready.plan =
         model.runner().plan(ready.mask ? ready.mask->mask : PruningMask(model.spec()), computeTypeOf(options.dtype));
     spdlog::info("computing in {}", ready.plan->reason().empty() ? name(ready.plan->type()) : ready.plan->reason());
+    const HeldWeights held = heldWeights(model, ready.plan->mask(), ready.plan->type());
+    spdlog::info("the weights take {} in memory{}", shortBytes(static_cast<double>(held.converted)),
+                 held.stored > 0 ? "; generation reads the file instead" : "");
     if (!ready.plan->isResident())
         ready.warnings.push_back("the weights exceed the memory budget: they are read again for each group of batches");
     return ready;

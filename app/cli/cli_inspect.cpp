@@ -5,6 +5,7 @@
 #include "app/cli/inspect_weights.h"
 #include "app/cli/sweep_output.h"
 #include "backends/engine/open_model.h"
+#include "backends/engine/plan_memory.h"
 #include "backends/json/result_json.h"
 #include "backends/session/session_hdf5.h"
 #include "backends/tokenizers/open_tokenizer.h"
@@ -33,7 +34,7 @@ struct InspectArguments {
 };
 
 /// The values of a field over the layers: "9", or "6 to 9" if they differ.
-std::string range(const ModelSpec& spec, int LayerSpec::* member) {
+std::string range(const ModelSpec& spec, int LayerSpec::*member) {
     const auto [least, most] = std::minmax_element(spec.layers.begin(), spec.layers.end(),
                                                    [&](const auto& a, const auto& b) { return a.*member < b.*member; });
     if (least == spec.layers.end())
@@ -55,7 +56,8 @@ std::string layersText(const ModelSpec& spec) {
                        : fmt::format("{}, sharing the weights of {}", spec.layerCount(), stored);
 }
 
-void printCard(const ModelCard& card) {
+/// @param memory memoryText(); empty for a session, which has no weights
+void printCard(const ModelCard& card, const std::string& memory = {}) {
     const ModelSpec& spec = card.spec;
     Rows<2> rows{
         {"model", card.name},
@@ -77,7 +79,16 @@ void printCard(const ModelCard& card) {
         {"fingerprint", card.fingerprint}};
     if (spec.family == Family::decoder)
         rows.push_back({"embeddings", spec.tiedEmbeddings ? "tied" : "separate"});
+    if (!memory.empty())
+        rows.push_back({"in memory", memory});
     print(Table({{}, {}}, rows));
+}
+
+/// What runs on the CPU hold in memory: "538.1 MB of weights in float32; generation reads the file instead".
+std::string memoryText(const Model& model) {
+    const HeldWeights held = heldWeights(model, PruningMask(model.spec()), ComputeType::automatic);
+    return fmt::format("{} of weights in {}{}", shortBytes(static_cast<double>(held.converted)), name(held.type),
+                       held.stored > 0 ? "; generation reads the file instead" : "");
 }
 
 void printTensors(const std::vector<TensorInfo>& tensors) {
@@ -158,7 +169,8 @@ void inspect(const InspectArguments& arguments, const Console& console) {
         throw Error("is a session, which contains no tensors", arguments.path, "Give the checkpoint instead");
     if (isSession(arguments.path))
         return inspectSession(arguments.path, console.json);
-    const ModelCard card = fullCard(*open(arguments.path, console, console.progress()));
+    const auto model = open(arguments.path, console, console.progress());
+    const ModelCard card = fullCard(*model);
     if (console.json && arguments.tensors)
         printJson(inspectJson(card, sortedTensors(arguments.path)));
     else if (console.json)
@@ -166,7 +178,7 @@ void inspect(const InspectArguments& arguments, const Console& console) {
     else if (arguments.tensors)
         printTensors(sortedTensors(arguments.path));
     else
-        printCard(card);
+        printCard(card, memoryText(*model));
     if (!console.json)
         printCardNotes(card);
 }

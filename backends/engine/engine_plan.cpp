@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace secateur {
@@ -302,6 +303,14 @@ std::int64_t EnginePlan::bytesWith(const EnginePlan& other) const {
 
 bool EnginePlan::staysBeside(const EnginePlan& other) const {
     return bytesWith(other) <= m_store.budget();
+}
+
+HeldWeights heldWeights(const Model& model, const PruningMask& mask, ComputeType type) {
+    if (type == ComputeType::automatic)
+        type = chooseType(type, true, model.card().dtype).type;
+    const std::vector<bool> isStored = storedLayers(model, {.type = type, .form = WeightForm::packed});
+    const bool areAll = std::ranges::all_of(isStored, std::identity());
+    return {type, totalBytes(model.spec(), mask, type), areAll ? model.card().bytes : 0};
 }
 
 bool stayTogether(const Plan& a, const Plan& b) {
