@@ -2,7 +2,7 @@
 //
 // benchmark_decode MODEL [--type float32|bfloat16] [--behind 12,512] [--texts 1] [--tokens 32] [--budget BYTES]
 //
-// The bandwidth is measured before and after, with the threads of the runtime, on a buffer as large as the weights.
+// The bandwidth is measured before and after, with the threads of the runtime, on a buffer as large as the weights, up to 1 GB.
 
 #include "analysis/model/model.h"
 #include "analysis/running/generate.h"
@@ -57,7 +57,8 @@ float readAll(const at::Tensor& numbers) {
 
 /// Bytes per second at which a buffer is read: the best of several runs.
 double bandwidth(std::int64_t bytes) {
-    const at::Tensor numbers = at::ones({bytes / 4});
+    constexpr std::int64_t most = 1 << 30;
+    const at::Tensor numbers = at::ones({std::min(bytes, most) / 4});
     double best = 1e9;
     for (int i = 0; i < 5; ++i) {
         const auto begin = SteadyClock::now();
