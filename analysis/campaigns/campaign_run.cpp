@@ -1,6 +1,8 @@
 #include "analysis/campaigns/sweep_state.h"
 
 #include "analysis/base/bytes.h"
+#include "analysis/campaigns/sweep_wire.h"
+#include "analysis/model/far_model.h"
 
 #include <algorithm>
 #include <string>
@@ -107,6 +109,8 @@ void SweepState::take(SweepNews news) {
 
 Curves runSweep(const Model& model, const SweepRequest& request, const SweepInputs& inputs, const SweepKnown& known,
                 const SweepPlan& plan, const SweepCost& cost, const SweepSink& sink, const Progress& progress) {
+    if (const FarModel* far = farModel(model))
+        return farSweep(*far, request, inputs, known, sink, progress);
     SweepState state(model, request, inputs, known, plan, sink);
     const double share = cost.seconds() > 0 ? cost.choosingSeconds / cost.seconds() : 0.5;
     const bool chooses = std::ranges::any_of(plan.left, [](const PlannedPoint& point) { return !point.isChosen; });

@@ -2,6 +2,8 @@
 
 #include "analysis/base/text.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/campaigns/sweep_wire.h"
+#include "analysis/model/far_model.h"
 
 #include <fmt/format.h>
 
@@ -95,6 +97,8 @@ SweepCost costOnParts(const Model& model, const SweepRequest& request, const Swe
 
 void chooseOnParts(const Model& model, const SweepRequest& request, const SweepInputs& inputs, const SweepKnown& known,
                    int parts, const SweepSink& sink, const Progress& progress) {
+    if (const FarModel* far = farModel(model))
+        return farChoiceOnParts(*far, request, inputs, known, parts, sink, progress);
     const SweepRequest own = choosingRequest(request);
     const std::vector<PartSweep> sweeps = partSweeps(model, own, inputs, known, parts);
     const auto count = static_cast<double>(sweeps.size());

@@ -2,7 +2,9 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/running/far_plan.h"
 #include "analysis/tasks/answer_generation.h"
+#include "analysis/tasks/task_wire.h"
 
 #include <fmt/format.h>
 
@@ -63,6 +65,8 @@ TaskWork workOf(const AskedTask& asked, const ModelSpec& spec, const Tokenizer& 
 
 TaskRun askTask(const Model& model, const Plan& plan, const Tokenizer& tokenizer, const AskedTask& asked,
                 const Progress& progress) {
+    if (const FarModel* far = farModel(model))
+        return far->result<TaskRun>("ask_task", progress, farPlan(plan), asked);
     return inFile(asked, [&] { return ask(model, plan, tokenizer, asked, progress); });
 }
 

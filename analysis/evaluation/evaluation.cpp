@@ -1,6 +1,7 @@
 #include "analysis/evaluation/evaluation.h"
 
 #include "analysis/base/error.h"
+#include "analysis/running/far_plan.h"
 #include "analysis/running/padded_batches.h"
 #include "analysis/running/pooled_outputs.h"
 #include "analysis/running/runner.h"
@@ -45,6 +46,9 @@ PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& r
         throw Error("is not an encoder without a head: it has no pooled output to compare", model.card().path);
     if (set.sequences.empty())
         throw Error("There are no sequences to compare pooled outputs on");
+    if (const FarModel* far = farModel(model); far && !referenceModel)
+        return far->result<PooledDistance>("pooled_distance", progress, farPlan(run), farPlan(reference), set,
+                                           batchTokens);
     const PaddedBatches all = paddedBatches(set.sequences, batchTokens);
     const at::Tensor before =
         pooledOutputs(referenceModel ? *referenceModel : model, reference, all, progress.part(0, 0.5));
@@ -108,8 +112,23 @@ std::vector<PromptContinuation> continueTogether(const Model& model, const Plan&
 
 } // namespace
 
+namespace {
+
+PromptContinuation farContinuation(const FarModel& far, const Plan& plan, const PromptRequest& prompt,
+                                   const Progress& progress, const TextSink& sink) {
+    const auto part = [&](std::string_view bytes) { sink(fromWire<std::string>(bytes)); };
+    const FarCall call{.job = "continue_prompt",
+                       .arguments = [&] { return wireBytes(farPlan(plan), prompt); },
+                       .part = sink ? std::function<void(std::string_view)>(part) : nullptr};
+    return fromWire<PromptContinuation>(far.call(call, progress));
+}
+
+} // namespace
+
 PromptContinuation continuePrompt(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
                                   const PromptRequest& prompt, const Progress& progress, const TextSink& sink) {
+    if (const FarModel* far = farModel(model))
+        return farContinuation(*far, plan, prompt, progress, sink);
     const PromptSink own = sink ? [&](std::size_t, std::string_view text) { sink(text); } : PromptSink();
     return continueTogether(model, plan, tokenizer, std::span(&prompt, 1), progress, own).front();
 }

@@ -3,6 +3,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/statistics.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/running/far_plan.h"
 #include "analysis/running/generate.h"
 
 #include <fmt/format.h>
@@ -172,6 +173,11 @@ void check(const Model& model, const LatencyRules& rules) {
 Latency generationLatency(const Model& model, const TimedPlans& plans, const LatencyRules& rules,
                           const Progress& progress) {
     check(model, rules);
+    if (const FarModel* far = farModel(model)) {
+        const auto reference = plans.reference ? std::optional(farPlan(*plans.reference)) : std::nullopt;
+        return far->result<Latency>("generation_latency", progress, farPlan(plans.run), reference, plans.takeTurns,
+                                    rules);
+    }
     const std::array prompts{firstTokens(model.spec(), rules.text, rules.promptTokens)};
     const GenerationRules generation{.newTokens = rules.newTokens};
     std::vector<TimedWork> works;

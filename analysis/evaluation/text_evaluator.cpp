@@ -3,7 +3,9 @@
 #include "analysis/base/bytes.h"
 #include "analysis/base/error.h"
 #include "analysis/evaluation/perplexity.h"
+#include "analysis/evaluation/text_evaluator_state.h"
 #include "analysis/masks/price.h"
+#include "analysis/model/far_model.h"
 #include "analysis/running/run_speed.h"
 #include "analysis/running/runner.h"
 #include "analysis/running/stream_cache.h"
@@ -43,10 +45,10 @@ struct MaskRun {
 
 } // namespace
 
-class TextEvaluator::State {
+class TextEvaluator::OwnState : public State {
 public:
-    State(const Model& model, ScoredText scored, const EvaluatorOptions& options, const Progress& progress)
-        : text(std::move(scored))
+    OwnState(const Model& model, ScoredText scored, const EvaluatorOptions& options, const Progress& progress)
+        : State(std::move(scored))
         , m_model(model)
         , m_runner(model.runner())
         , m_layers(model.spec().layerCount())
@@ -69,7 +71,7 @@ public:
         m_streams.emplace(m_dense.mask, m_all.batches.size(), streamBytes, options.streamBudget);
     }
 
-    MaskEvaluation evaluate(const PruningMask& mask, const Sink& sink, const Progress& progress) {
+    MaskEvaluation evaluate(const PruningMask& mask, const Sink& sink, const Progress& progress) override {
         mask.checkFits(m_model.spec());
         MaskRun& run = runOf(mask);
         const auto plan = isDense(run) ? m_densePlan : m_runner.plan(mask, m_densePlan->type());
@@ -98,7 +100,7 @@ public:
         return result(run);
     }
 
-    std::optional<MaskEvaluation> known(const PruningMask& mask) const {
+    std::optional<MaskEvaluation> known(const PruningMask& mask) const override {
         const MaskRun* run = find(mask);
         if (!run || run->done == 0)
             return std::nullopt;
@@ -107,7 +109,7 @@ public:
         return all.run.windows.empty() ? std::nullopt : std::optional(std::move(all));
     }
 
-    void know(const PruningMask& mask, std::span<const WindowLoss> losses) {
+    void know(const PruningMask& mask, std::span<const WindowLoss> losses) override {
         mask.checkFits(m_model.spec());
         MaskRun& run = runOf(mask);
         std::vector<WindowLoss> known(run.losses.size());
@@ -126,16 +128,15 @@ public:
         }
     }
 
-    double expectedSeconds(const PruningMask& mask) const {
+    double expectedSeconds(const PruningMask& mask) const override {
         mask.checkFits(m_model.spec());
         const MaskRun* run = find(mask);
         return run ? secondsLeft(*run) : secondsLeft(newRun(mask));
     }
 
-    ComputeType type() const { return m_densePlan->type(); }
-    const StreamCache& streams() const { return *m_streams; }
-
-    const ScoredText text;
+    ComputeType type() const override { return m_densePlan->type(); }
+    int streamInterval() const override { return m_streams->interval(); }
+    std::int64_t streamBytes() const override { return m_streams->bytes(); }
 
 private:
     /// Divides progress among parts of the work by their numbers of operations, in tokens of a pass of the dense model:
@@ -361,7 +362,9 @@ private:
 
 TextEvaluator::TextEvaluator(const Model& model, ScoredText text, const EvaluatorOptions& options,
                              const Progress& progress)
-    : m_state(std::make_unique<State>(model, std::move(text), options, progress)) {}
+    : m_state(farModel(model) ? std::unique_ptr<State>(
+                                    std::make_unique<FarState>(*farModel(model), std::move(text), options, progress))
+                              : std::make_unique<OwnState>(model, std::move(text), options, progress)) {}
 
 TextEvaluator::~TextEvaluator() = default;
 
@@ -374,11 +377,11 @@ ComputeType TextEvaluator::type() const {
 }
 
 int TextEvaluator::streamInterval() const {
-    return m_state->streams().interval();
+    return m_state->streamInterval();
 }
 
 std::int64_t TextEvaluator::streamBytes() const {
-    return m_state->streams().bytes();
+    return m_state->streamBytes();
 }
 
 double TextEvaluator::expectedSeconds(const PruningMask& mask) const {

@@ -84,6 +84,8 @@ public:
 
 private:
     class State;
+    class OwnState; // of a model of this process
+    class FarState;
     std::unique_ptr<State> m_state;
 };
 

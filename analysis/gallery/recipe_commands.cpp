@@ -3,6 +3,7 @@
 #include "analysis/base/text.h"
 #include "analysis/gallery/recipe_parts.h"
 #include "analysis/metrics/metric.h"
+#include "analysis/strategies/cut_order.h"
 
 #include <fmt/core.h>
 

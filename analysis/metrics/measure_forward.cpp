@@ -6,7 +6,9 @@
 #include "analysis/base/text.h"
 #include "analysis/metrics/attention_metrics.h"
 #include "analysis/metrics/layer_sums.h"
+#include "analysis/metrics/metric_wire.h"
 #include "analysis/model/kernels.h"
+#include "analysis/running/far_plan.h"
 #include "analysis/running/layer_observer.h"
 #include "analysis/running/not_finite.h"
 #include "analysis/running/padded_batches.h"
@@ -498,6 +500,14 @@ std::vector<MetricResult> measureForward(const Model& model, const ForwardRun& r
                                          const LayerSink& layerDone) {
     if (run.sequences.empty())
         throw Error("There is no sequence to measure a model on");
+    if (const FarModel* far = farModel(model)) {
+        using Sequences = std::vector<TokenSequence>;
+        return checked(far->result<std::vector<MetricResult>>(
+                           "measure_forward", progress, farPlan(run.plan),
+                           Sequences(run.sequences.begin(), run.sequences.end()), run.batchTokens,
+                           std::vector<MetricRequest>(requests.begin(), requests.end())),
+                       model.spec());
+    }
     const auto begin = std::chrono::steady_clock::now();
     ForwardWalk walk(model, run, requests, layerDone);
     bool isWhole = true;

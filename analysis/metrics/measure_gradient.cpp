@@ -4,6 +4,8 @@
 #include "analysis/base/text.h"
 #include "analysis/metrics/gradient_metrics.h"
 #include "analysis/metrics/gradient_walk.h"
+#include "analysis/metrics/metric_wire.h"
+#include "analysis/running/far_plan.h"
 #include "analysis/running/not_finite.h"
 #include "analysis/running/padded_batches.h"
 
@@ -212,6 +214,15 @@ std::vector<MetricResult> measureGradient(const Model& model, const GradientRun&
                                           const LayerSink& layerDone) {
     if (run.sequences.empty())
         throw Error("There is no sequence to measure a model on");
+    if (const FarModel* far = farModel(model)) {
+        using Sequences = std::vector<TokenSequence>;
+        return checked(far->result<std::vector<MetricResult>>(
+                           "measure_gradient", progress, farPlan(run.plan),
+                           Sequences(run.sequences.begin(), run.sequences.end()),
+                           std::vector<int>(run.labels.begin(), run.labels.end()), run.batchTokens,
+                           std::vector<MetricRequest>(requests.begin(), requests.end())),
+                       model.spec());
+    }
     GradientMeasuring measuring(model, run, requests, layerDone);
     std::vector<MetricResult> results = measuring.measure(progress);
     model.checkFiles();

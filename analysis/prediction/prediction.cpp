@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
+#include "analysis/model/far_model.h"
 #include "analysis/model/kernels.h"
 #include "analysis/running/runner.h"
 #include "analysis/session/session.h"
@@ -229,6 +230,14 @@ std::shared_ptr<const PredictionBasis> predictionBasis(const Model& model, const
                                                        const PredictionRules& rules, const Progress& progress) {
     if (const std::string refusal = predictionRefusal(model.spec()); !refusal.empty())
         throw Error("No prediction: " + refusal, model.card().path);
+    if (const FarModel* far = farModel(model)) {
+        const auto basis =
+            far->result<std::shared_ptr<const PredictionBasis>>("prediction_basis", progress, text, rules);
+        if (!basis)
+            throw Error("A message lacks the gradients for predictions");
+        Predictor(model.spec(), basis); // checks that the basis belongs to the model
+        return basis;
+    }
     const auto plan = model.runner().plan(PruningMask(model.spec()), ComputeType::float32);
     const std::vector<TokenSequence> sequences =
         shortSequences(text.scored.windows.sequences, rules.sequenceLength, rules.tokens);

@@ -1,7 +1,8 @@
 #include "analysis/running/attention_reader.h"
 
 #include "analysis/base/error.h"
-#include "analysis/masks/pruning_mask.h"
+#include "analysis/masks/mask_wire.h"
+#include "analysis/model/far_model.h"
 #include "analysis/running/layer_observer.h"
 #include "analysis/running/pooled_map.h"
 #include "analysis/running/runner.h"
@@ -103,6 +104,7 @@ public:
     std::optional<AttentionPart> part(HeadId head, const MapWindow& window, const Progress& progress);
 
 private:
+    LayerAttention farLayer(const FarModel& far, int layer, std::optional<int> head, const Progress& progress) const;
     const Runner& runner() const { return m_model->runner(); }
     bool isLong() const { return tokens() > m_rules.mapSide; }
     std::vector<int> heads(int layer) const { return keptHeads(m_plan->mask().layer(layer)); }
@@ -186,7 +188,29 @@ void AttentionReader::State::runQueries(int layer, const MapWindow& window, MapC
     }
 }
 
+/// Whether a map that came from another process has the form that it states.
+bool isWhole(const AttentionMap& map, int tokens) {
+    return map.tokens == tokens && map.cells > 0 &&
+           map.values.size() == static_cast<std::size_t>(map.side()) * static_cast<std::size_t>(map.side());
+}
+
+LayerAttention AttentionReader::State::farLayer(const FarModel& far, int layer, std::optional<int> head,
+                                                const Progress& progress) const {
+    auto found =
+        far.result<LayerAttention>("attention_layer", progress, m_plan->mask(), m_batch.ids, m_rules, layer, head);
+    const std::vector<int> kept = heads(layer);
+    const auto isThumbnail = [&](const AttentionThumbnail& one) {
+        return one.side > 0 && one.side <= tokens() && one.head.layer == layer && placeOf(kept, one.head.head) &&
+               one.values.size() == static_cast<std::size_t>(one.side) * static_cast<std::size_t>(one.side);
+    };
+    if (!std::ranges::all_of(found.thumbnails, isThumbnail) || (found.map && !isWhole(*found.map, tokens())))
+        throw Error("A message has an attention map of another text");
+    return found;
+}
+
 LayerAttention AttentionReader::State::layer(int layer, std::optional<int> head, const Progress& progress) {
+    if (const FarModel* far = farModel(*m_model))
+        return farLayer(*far, layer, head, progress);
     const std::vector<int> kept = heads(layer);
     const auto wanted = head ? placeOf(kept, *head) : std::nullopt;
     std::deque<PooledMap> maps; // addresses stay valid
@@ -214,6 +238,14 @@ LayerAttention AttentionReader::State::layer(int layer, std::optional<int> head,
 
 std::optional<AttentionPart> AttentionReader::State::part(HeadId head, const MapWindow& window,
                                                           const Progress& progress) {
+    if (const FarModel* far = farModel(*m_model)) {
+        auto found = far->result<std::optional<AttentionPart>>("attention_part", progress, m_plan->mask(), m_batch.ids,
+                                                               m_rules, head, window);
+        const auto cells = static_cast<std::size_t>(window.rows()) * static_cast<std::size_t>(window.columns());
+        if (found && (found->window != window || found->values.size() != cells))
+            throw Error("A message has an attention map of another text");
+        return found;
+    }
     const auto place = placeOf(heads(head.layer), head.head);
     if (!place)
         return std::nullopt;

@@ -1,6 +1,7 @@
 #include "analysis/running/run_speed.h"
 
 #include "analysis/masks/price.h"
+#include "analysis/running/far_plan.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>
@@ -74,6 +75,8 @@ double coldSeconds(const Runner& runner, const Plan& plan, int timed, const at::
 } // namespace
 
 RunSpeed runSpeed(const Model& model, const Plan& plan, const Progress& progress) {
+    if (const FarModel* far = farModel(model))
+        return far->result<RunSpeed>("run_speed", progress, farPlan(plan));
     constexpr double enoughSeconds = 0.2;
     constexpr int mostPasses = 6;
     const ModelSpec& spec = model.spec();
@@ -146,6 +149,8 @@ double loadingSeconds(const RunSpeed& speed, const Plan& plan, bool isDenseLoade
 }
 
 double stepSeconds(const Model& model, const Plan& plan, const Progress& progress) {
+    if (const FarModel* far = farModel(model))
+        return far->result<double>("step_seconds", progress, farPlan(plan));
     const Runner& runner = model.runner();
     const Batch batch = syntheticBatch(model.spec(), 1);
     double seconds = 0;

@@ -130,6 +130,7 @@ void addRecover(CLI::App& program, Console& console);
 void addReference(CLI::App& program, Console& console);
 void addReport(CLI::App& program, Console& console);
 void addReproduce(CLI::App& program, Console& console);
+void addServe(CLI::App& program, Console& console);
 void addSession(CLI::App& program, Console& console);
 void addSweep(CLI::App& program, Console& console);
 

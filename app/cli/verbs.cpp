@@ -25,6 +25,7 @@ void addVerbs(CLI::App& program, Console& console) {
     addSession(program, console);
     addPlot(program, console);
     addReport(program, console);
+    addServe(program, console);
     addList(program, console);
     addReference(program, console);
 }

@@ -3,6 +3,7 @@
 #include "backends/base/blas_kernels.h"
 #include "backends/base/crash_report.h"
 #include "backends/base/runtime.h"
+#include "backends/remote/remote_services.h"
 #include "widgets/document/comparison.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_jobs.h"
@@ -95,6 +96,7 @@ struct Arguments {
     QStringList head; ///< indices of the layer and the head to select
     QString reference;
     QString language;
+    QString serveWith;             ///< command that starts the server of `path`; empty = none
     QStringList show;              ///< result ids
     std::optional<QString> tensor; ///< name; empty = the first
     QString plane;
@@ -128,6 +130,7 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption filter = listed("filter");
     const QCommandLineOption reference = listed("reference");
     const QCommandLineOption language = listed("language");
+    const QCommandLineOption serveWith = listed("serve-with");
     // Hidden options for reproducible screenshots in documentation.
     const QCommandLineOption screenshot = hidden("screenshot", "FILE");
     const QCommandLineOption theme = hidden("theme", "light|dark");
@@ -146,8 +149,8 @@ Arguments parse(const QCoreApplication& application) {
     const QCommandLineOption plane = hidden("plane", "values|scales|minima|other|difference");
     const QCommandLineOption tensorsOf = hidden("tensors-of", "FILE");
     parser.addOptions({tensor, plane, tensorsOf});
-    parser.addOptions({mask, filter, reference, language, show, compare, screenshot, theme, tab, tour, tourStep, select,
-                       size, task, prompt, speed});
+    parser.addOptions({mask, filter, reference, language, serveWith, show, compare, screenshot, theme, tab, tour,
+                       tourStep, select, size, task, prompt, speed});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         parser.showHelp(2);
@@ -157,6 +160,9 @@ Arguments parse(const QCoreApplication& application) {
     arguments.filter = parser.value(filter);
     arguments.reference = parser.value(reference);
     arguments.language = parser.value(language);
+    arguments.serveWith = parser.value(serveWith);
+    if (!arguments.serveWith.isEmpty() && !arguments.path.isEmpty())
+        arguments.path = QString::fromStdString(servedPath(arguments.path.toStdString()));
     arguments.show = parser.value(show).split(',', Qt::SkipEmptyParts);
     if (parser.isSet(tensor))
         arguments.tensor = parser.value(tensor);
@@ -248,7 +254,7 @@ int run(int count, char** values) {
     spdlog::set_default_logger(spdlog::stderr_color_mt("secateur"));
     noteLog(); // before the threads of the jobs, which log
     JobRunner jobs;
-    Document document(windowServices(), &jobs);
+    Document document(withServers(windowServices(), arguments.serveWith.toStdString()), &jobs);
     constexpr QSize frame(4, 40);
     const QSize room =
         arguments.size.isValid() ? arguments.size + frame : QGuiApplication::primaryScreen()->availableSize();

@@ -184,6 +184,7 @@ QT_TRANSLATE_NOOP("Rows", "units of that kind; per cent of all in the model");
 QT_TRANSLATE_NOOP("Rows", "id of the metric to rank by; further options go to the metric");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Opens a model file, a session or a mask. A mask becomes a new mask of the open model.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Opens a model folder in the format of Hugging Face.");
+QT_TRANSLATE_NOOP("secateur::WindowCommands", "Opens a model on another machine by ssh. The work on it runs there, results are kept here.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Opens a saved session. Its results are shown even if the files of its model are missing.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Connects the open session with the files of its model, so that it can be measured.");
 QT_TRANSLATE_NOOP("secateur::WindowCommands", "Saves metrics, masks and evaluations in one file.");

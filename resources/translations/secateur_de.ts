@@ -2866,6 +2866,10 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <source>This target keeps the types of the source</source>
         <translation>Dieses Ziel behält die Typen der Quelle</translation>
     </message>
+    <message>
+        <source>A path on the server of the model</source>
+        <translation>Ein Pfad auf dem Server des Modells</translation>
+    </message>
 </context>
 <context>
     <name>secateur::ExportPanel</name>
@@ -3599,6 +3603,18 @@ Werte jenseits davon haben die Farbe des Endes</translation>
     <message>
         <source>closing</source>
         <translation>dem Schließen</translation>
+    </message>
+    <message>
+        <source>Open model on a server</source>
+        <translation>Modell auf einem Server öffnen</translation>
+    </message>
+    <message>
+        <source>Address, for example ssh://host/path/to/model. secateur-cli must be installed there.</source>
+        <translation>Adresse, zum Beispiel ssh://host/pfad/zum/modell. Dort muss secateur-cli installiert sein.</translation>
+    </message>
+    <message>
+        <source>%1 is no address: it begins with ssh://</source>
+        <translation>%1 ist keine Adresse: Eine Adresse beginnt mit ssh://</translation>
     </message>
 </context>
 <context>
@@ -4719,6 +4735,10 @@ Genaue Werte ersetzen sie.</translation>
     <message>
         <source>%1[*] – Secateur</source>
         <translation>%1[*] – Secateur</translation>
+    </message>
+    <message>
+        <source>%1 on %2</source>
+        <translation>%1 auf %2</translation>
     </message>
 </context>
 <context>
@@ -6805,6 +6825,33 @@ Noch nicht von anderen Werten getrennt: einige sind Schätzungen</translation>
     <message>
         <source>Every measured metric of the selected cells. While nothing is selected, those of the cell under the pointer.</source>
         <translation>Alle gemessenen Metriken der gewählten Zellen. Solange nichts ausgewählt ist, die der Zelle unter dem Zeiger.</translation>
+    </message>
+</context>
+<context>
+    <name>secateur::ServerStatus</name>
+    <message>
+        <source>Server of the model</source>
+        <translation>Server des Modells</translation>
+    </message>
+    <message>
+        <source>The machine that has the model, and the time that a message to it and back takes</source>
+        <translation>Der Rechner, auf dem das Modell liegt, und die Zeit, die eine Nachricht hin und zurück braucht</translation>
+    </message>
+    <message>
+        <source>%1: not connected</source>
+        <translation>%1: nicht verbunden</translation>
+    </message>
+    <message>
+        <source>%1: %2 ms</source>
+        <translation>%1: %2 ms</translation>
+    </message>
+    <message>
+        <source>The connection to %1 was lost (%2). Secateur connects again; work that was cut off is repeated.</source>
+        <translation>Die Verbindung zu %1 ist abgebrochen (%2). Secateur verbindet sich neu; abgebrochene Arbeit wird wiederholt.</translation>
+    </message>
+    <message>
+        <source>Connected to %1 again. Work that was cut off is repeated.</source>
+        <translation>Wieder mit %1 verbunden. Abgebrochene Arbeit wird wiederholt.</translation>
     </message>
 </context>
 <context>
@@ -9109,6 +9156,14 @@ Freie Software unter der GNU General Public License, Version 3 oder später.</tr
     <message>
         <source>Lists the tensors of the checkpoint and shows their numbers, and compares them with another checkpoint.</source>
         <translation>Listet die Tensoren des Checkpoints auf, zeigt ihre Zahlen und vergleicht sie mit einem anderen Checkpoint.</translation>
+    </message>
+    <message>
+        <source>Open model on a ser&amp;ver…</source>
+        <translation>Modell auf einem Ser&amp;ver öffnen …</translation>
+    </message>
+    <message>
+        <source>Opens a model on another machine by ssh. The work on it runs there, results are kept here.</source>
+        <translation>Öffnet ein Modell auf einem anderen Rechner über ssh. Die Arbeit daran läuft dort, die Ergebnisse bleiben hier.</translation>
     </message>
 </context>
 <context>

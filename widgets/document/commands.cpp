@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/compensation/fit_compensation.h"
+#include "analysis/model/far_model.h"
 #include "analysis/session/result_key.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
@@ -61,6 +62,8 @@ std::vector<const MetricResult*> measurementsOf(const Document& document, const 
 std::string modelPath(const Document& document) {
     const std::string& path = document.session().model.path;
     // If the checkpoint was not found, return the path that the session stores.
+    if (isFarPath(path))
+        return pathOnServer(path); // the command is for a shell there
     return document.model() ? fullPath(QString::fromStdString(path)) : path;
 }
 

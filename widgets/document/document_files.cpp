@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
+#include "analysis/model/far_model.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 
@@ -21,6 +22,8 @@ namespace {
 /// Existing paths at which a session's checkpoint may be: the stored path, relative to the working directory or to the
 /// session's folder, and the stored file name in the session's folder.
 std::vector<std::string> checkpointCandidates(const std::string& modelPath, const std::string& sessionPath) {
+    if (isFarPath(modelPath))
+        return {modelPath};
     const std::filesystem::path stored = modelPath;
     const std::filesystem::path folder = std::filesystem::absolute(sessionPath).parent_path();
     std::vector<std::string> candidates;

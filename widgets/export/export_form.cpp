@@ -2,6 +2,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/export/export_card.h"
+#include "analysis/model/far_model.h"
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/document/mask_jobs.h"
@@ -65,6 +66,7 @@ ExportForm::ExportForm(Document* document, QWidget* parent)
     , m_document(document)
     , m_type(new QComboBox)
     , m_path(new QLineEdit)
+    , m_browse(new QPushButton(tr("&Choose…")))
     , m_replace(new QCheckBox(tr("Replace an earlier e&xport")))
     , m_export(new QPushButton(tr("&Export"))) {
     m_type->setAccessibleName(tr("Type of the matrices"));
@@ -74,9 +76,8 @@ ExportForm::ExportForm(Document* document, QWidget* parent)
     m_path->setMinimumWidth(fontMetrics().averageCharWidth() * 20);
     m_replace->setToolTip(tr("Files that no export wrote are never replaced"));
     m_export->setToolTip(tr("Write the checkpoint with its mask and model card, reopen it and compare its logits"));
-    auto* browse = new QPushButton(tr("&Choose…"));
-    browse->setAccessibleName(tr("Choose the path of the export"));
-    browse->setToolTip(tr("Choose the path in a file dialog"));
+    m_browse->setAccessibleName(tr("Choose the path of the export"));
+    m_browse->setToolTip(tr("Choose the path in a file dialog"));
     auto* typeLabel = new QLabel(tr("&Type"));
     typeLabel->setBuddy(m_type);
     auto* pathLabel = new QLabel(tr("Save &as"));
@@ -90,8 +91,8 @@ ExportForm::ExportForm(Document* document, QWidget* parent)
     grid->addWidget(m_export, 0, 3);
     grid->addWidget(pathLabel, 1, 0);
     grid->addWidget(m_path, 1, 1, 1, 2);
-    grid->addWidget(browse, 1, 3);
-    const QWidgetList order{m_type, m_path, browse, m_replace, m_export};
+    grid->addWidget(m_browse, 1, 3);
+    const QWidgetList order{m_type, m_path, m_browse, m_replace, m_export};
     for (qsizetype i = 0; i + 1 < order.size(); ++i)
         setTabOrder(order[i], order[i + 1]);
     connect(m_type, &QComboBox::activated, this, [this] {
@@ -100,7 +101,7 @@ ExportForm::ExportForm(Document* document, QWidget* parent)
     });
     connect(m_path, &QLineEdit::textEdited, this, [this] { m_isTyped = true; });
     connect(m_path, &QLineEdit::returnPressed, m_export, &QPushButton::click);
-    connect(browse, &QPushButton::clicked, this, [this] { emit browseWanted(path(), m_isOneFile); });
+    connect(m_browse, &QPushButton::clicked, this, [this] { emit browseWanted(path(), m_isOneFile); });
     connect(m_export, &QPushButton::clicked, this, [this] { emit exportWanted(path(), m_replace->isChecked()); });
 }
 
@@ -111,6 +112,9 @@ void ExportForm::setTarget(const ExportTarget* target, bool isOneFile) {
     m_target = target;
     m_format = format;
     m_isOneFile = isOneFile;
+    m_browse->setEnabled(!isOnServer());
+    m_path->setToolTip(isOnServer() ? tr("A path on the server of the model")
+                                    : tr("A .gguf file for a GGUF in one piece, otherwise a new folder"));
     const QString path = m_isTyped ? withEnding(m_path->text()) : suggestion();
     if (path != m_path->text()) // otherwise the cursor would jump
         m_path->setText(path);
@@ -148,12 +152,24 @@ void ExportForm::setPath(const QString& path) {
 
 QString ExportForm::path() const {
     const QString typed = m_path->text().trimmed();
+    if (isOnServer() && !typed.isEmpty())
+        return withEnding(typed.startsWith('/') ? typed : serverFolder() + typed);
     return typed.isEmpty() ? suggestion() : withEnding(QDir(exportFolder()).absoluteFilePath(typed));
 }
 
 void ExportForm::suggestPath() {
     m_isTyped = false;
     m_path->setText(suggestion());
+}
+
+bool ExportForm::isOnServer() const {
+    return isFarPath(m_document->session().model.path);
+}
+
+/// The folder of the model on its server.
+QString ExportForm::serverFolder() const {
+    const QString path = QString::fromStdString(pathOnServer(m_document->session().model.path));
+    return path.left(path.lastIndexOf('/') + 1);
 }
 
 void ExportForm::setReady(bool ready) {
@@ -164,6 +180,8 @@ QString ExportForm::suggestion() const {
     if (!m_document->isOpen())
         return {};
     const QString name = m_document->maskJobs()->exportName();
+    if (isOnServer())
+        return serverFolder() + name + (m_isOneFile ? ggufEnding : "");
     return freePath(QDir(exportFolder()).filePath(name), m_isOneFile ? ggufEnding : "");
 }
 
@@ -239,7 +257,7 @@ void ExportProgress::showResult(const ExportResult& result) {
     const QFileInfo written(QString::fromStdString(result.path));
     m_folder = written.isDir() ? written.absoluteFilePath() : written.absolutePath();
     end(resultText(result));
-    m_showFolder->show();
+    m_showFolder->setVisible(written.exists()); // not on a server
 }
 
 void ExportProgress::end(const QString& text) {

@@ -46,6 +46,8 @@ private:
     void listTypes(const ExportTarget* target, const std::string& format);
     QString withEnding(QString path) const;
     QString suggestion() const;
+    bool isOnServer() const;
+    QString serverFolder() const;
 
     Document* m_document;
     const ExportTarget* m_target = nullptr;
@@ -54,6 +56,7 @@ private:
     bool m_isTyped = false; ///< whether the path is the user's own
     QComboBox* m_type;
     QLineEdit* m_path;
+    QPushButton* m_browse;
     QCheckBox* m_replace;
     QPushButton* m_export;
 };

@@ -20,6 +20,8 @@ constexpr CommandHelp commandHelp[]{
     {"&Open model…",
      SECATEUR_HELP("Opens a model file, a session or a mask. A mask becomes a new mask of the open model.")},
     {"Open model &folder…", SECATEUR_HELP("Opens a model folder in the format of Hugging Face.")},
+    {"Open model on a ser&ver…",
+     SECATEUR_HELP("Opens a model on another machine by ssh. The work on it runs there, results are kept here.")},
     {"Open s&ession…",
      SECATEUR_HELP("Opens a saved session. Its results are shown even if the files of its model are missing.")},
     {"&Locate model…",

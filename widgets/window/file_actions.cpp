@@ -1,6 +1,7 @@
 #include "widgets/window/file_actions.h"
 
 #include "analysis/base/text.h"
+#include "analysis/model/far_model.h"
 #include "widgets/document/autosave.h"
 #include "widgets/document/document.h"
 #include "widgets/document/document_files.h"
@@ -16,6 +17,7 @@
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QInputDialog>
 #include <QMainWindow>
 #include <QMenu>
 #include <QMessageBox>
@@ -142,6 +144,22 @@ void FileActions::chooseModel() {
 void FileActions::chooseModelFolder() {
     choose(m_window, QFileDialog::AcceptOpen, QFileDialog::Directory, tr("Open model folder"), {}, {},
            [this](const QString& path) { open(path); });
+}
+
+void FileActions::chooseServer() {
+    auto* dialog = new QInputDialog(m_window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Open model on a server"));
+    dialog->setLabelText(tr("Address, for example ssh://host/path/to/model. secateur-cli must be installed there."));
+    dialog->setTextValue(QSettings().value("server", "ssh://").toString());
+    connect(dialog, &QInputDialog::textValueSelected, this, [this](const QString& text) {
+        const QString address = text.trimmed();
+        if (!isFarPath(address.toStdString()))
+            return emit failed(tr("%1 is no address: it begins with ssh://").arg(address));
+        QSettings().setValue("server", address);
+        open(address);
+    });
+    dialog->open();
 }
 
 void FileActions::chooseSession() {

@@ -34,6 +34,8 @@ public:
     void open(const QString& path);
     void chooseModel();
     void chooseModelFolder();
+    /// Asks for the address of a model on a server.
+    void chooseServer();
     void chooseSession();
     /// Asks for the checkpoint of an open session whose checkpoint was not found.
     void locateModel();

@@ -1,5 +1,6 @@
 #include "widgets/window/main_window.h"
 
+#include "analysis/model/far_model.h"
 #include "widgets/attention/attention_view.h"
 #include "widgets/document/autosave.h"
 #include "widgets/document/commands.h"
@@ -33,6 +34,7 @@
 #include "widgets/window/layouts.h"
 #include "widgets/window/panels.h"
 #include "widgets/window/plain_labels.h"
+#include "widgets/window/server_status.h"
 #include "widgets/window/theme.h"
 #include "widgets/window/view_memory.h"
 #include "widgets/window/view_tabs.h"
@@ -131,6 +133,7 @@ void MainWindow::buildStatusBar(JobRunner* jobs) {
     auto* working = new JobStatus(jobs);
     statusBar()->addWidget(hover, 1);
     statusBar()->addPermanentWidget(working);
+    statusBar()->addPermanentWidget(new ServerStatus(m_document, m_messages));
     connect(working, &JobStatus::jobsWanted, m_panels, &Panels::showJobs);
     connect(m_views, &ViewTabs::hoverText, hover, &QLabel::setText);
     connect(m_views, &QTabWidget::currentChanged, hover, &QLabel::clear);
@@ -145,6 +148,7 @@ void MainWindow::connectDocument(JobRunner* jobs) {
     connect(m_pages, &CentralPages::openWanted, m_files, &FileActions::open);
     connect(m_document, &Document::opened, this, &MainWindow::showOpened);
     connect(m_document, &Document::modelLocated, m_messages, &MessageBar::dismissAll);
+    connect(m_document, &Document::modelLocated, this, &MainWindow::updateTitle);
     connect(m_document, &Document::sessionPathChanged, this, &MainWindow::updateTitle);
     connect(m_document, &Document::modifiedChanged, this, &MainWindow::updateTitle);
     connect(m_document, &Document::noticed, this, &MainWindow::notice);
@@ -248,6 +252,8 @@ void MainWindow::updateTitle() {
     QString title = tr("Secateur");
     if (m_document->isOpen()) {
         QString name = QString::fromStdString(m_document->session().model.name);
+        if (const FarModel* far = m_document->model() ? farModel(*m_document->model()) : nullptr)
+            name = tr("%1 on %2").arg(name, QString::fromStdString(far->status().place));
         if (!m_document->sessionPath().isEmpty())
             name = tr("%1 in %2").arg(name, QFileInfo(m_document->sessionPath()).fileName());
         title = tr("%1[*] – Secateur").arg(name);

@@ -1,8 +1,12 @@
 #include "widgets/window/recent_files.h"
 
+#include "analysis/model/far_model.h"
+
 #include <QFileInfo>
 #include <QSettings>
 #include <QVariantMap>
+
+#include <iterator>
 
 namespace secateur {
 
@@ -17,7 +21,7 @@ constexpr qsizetype mostRecent = 10;
 
 QStringList recentFiles() {
     QStringList files = QSettings().value(recentKey).toStringList();
-    files.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
+    files.removeIf([](const QString& path) { return !isFarPath(path.toStdString()) && !QFileInfo::exists(path); });
     return files;
 }
 
@@ -36,7 +40,10 @@ std::vector<std::string> recentPaths() {
 }
 
 void rememberRecentFile(const QString& path, const QString& model) {
-    const QString absolute = QFileInfo(path).absoluteFilePath();
+    const bool isFar = isFarPath(path.toStdString());
+    if (isFar && !path.startsWith(QString::fromUtf8(sshScheme.data(), std::ssize(sshScheme))))
+        return; // cannot be opened without the command that starts its server
+    const QString absolute = isFar ? path : QFileInfo(path).absoluteFilePath();
     QStringList files = recentFiles();
     files.removeAll(absolute);
     files.prepend(absolute);

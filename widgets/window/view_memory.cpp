@@ -1,5 +1,6 @@
 #include "widgets/window/view_memory.h"
 
+#include "analysis/model/far_model.h"
 #include "analysis/model/model_card.h"
 #include "widgets/document/document.h"
 #include "widgets/window/view_tabs.h"
@@ -42,6 +43,8 @@ QString withoutMeasurements(QString text) {
 }
 
 QString keyOf(const ModelCard& model) {
+    if (isFarPath(model.path))
+        return QString::fromStdString(model.path);
     const QFileInfo file(QString::fromStdString(model.path));
     const QString path = file.canonicalFilePath();
     return path.isEmpty() ? file.absoluteFilePath() : path;

@@ -102,6 +102,7 @@ void WindowCommands::addFileMenu() {
     FileActions* files = m_parts.files;
     add(menu, tr("&Open model…"), QKeySequence::Open, [files] { files->chooseModel(); });
     add(menu, tr("Open model &folder…"), tr("Ctrl+Shift+O"), [files] { files->chooseModelFolder(); });
+    add(menu, tr("Open model on a ser&ver…"), {}, [files] { files->chooseServer(); });
     add(menu, tr("Open s&ession…"), {}, [files] { files->chooseSession(); });
     QMenu* recent = menu->addMenu(tr("Open &recent"));
     recent->setWhatsThis(tr("Opens a file that was open before."));

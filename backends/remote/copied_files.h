@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace secateur {
+
+/// A file that is sent to a server.
+struct CopiedFile {
+    std::string name; ///< relative to the folder of the copies, with '/'
+    std::string bytes;
+};
+
+/// A text of this machine, a file or a folder, for a job that reads it on the server.
+struct CopiedFiles {
+    std::string name; ///< of the file or the folder
+    bool isFolder = false;
+    std::vector<CopiedFile> files;
+};
+
+/// Reads a file or the files of a folder. @throws Error if it cannot be read, or has more than 256 MiB
+CopiedFiles filesAt(const std::string& path);
+
+/// Path, sizes and times of change: equal as long as a file is.
+std::string stateOf(const std::string& path);
+
+/// Files that a server keeps until it ends.
+class KeptFiles {
+public:
+    KeptFiles() = default;
+    ~KeptFiles();
+    KeptFiles(const KeptFiles&) = delete;
+    KeptFiles& operator=(const KeptFiles&) = delete;
+
+    /// Writes files into a folder of their own. @returns the path of the file or folder
+    /// @throws Error for names that lead elsewhere, and if they cannot be written
+    std::string keep(const CopiedFiles& files);
+
+private:
+    std::string m_folder; ///< empty = not made yet
+    int m_count = 0;
+};
+
+} // namespace secateur
