@@ -18,7 +18,6 @@ namespace {
 constexpr std::array<std::string_view, 11> kindNames{"hello",    "call", "enough", "cancel", "ping",     "pong",
                                                      "progress", "part", "result", "failed", "cancelled"};
 constexpr std::uint32_t mostHead = 1U << 16U;
-constexpr std::uint64_t mostBody = std::uint64_t{1} << 30U;
 constexpr std::size_t prefix = sizeof(std::uint32_t) + sizeof(std::uint64_t);
 constexpr std::size_t mostText = 8192; ///< bytes of a text in a head
 

@@ -11,6 +11,9 @@ namespace secateur {
 /// The version of the messages (resources/manual/formats.md, Messages of a server).
 inline constexpr int messageVersion = 1;
 
+/// Maximum number of bytes of Message::body.
+inline constexpr std::uint64_t mostBody = std::uint64_t{1} << 30U;
+
 /// The line that a server writes before its first message. What a login prints before it is skipped.
 inline constexpr std::string_view serverGreeting = "secateur-serve\n";
 
@@ -44,7 +47,7 @@ struct Message {
 };
 
 /// A message as bytes: the length of its head (4 bytes) and of its body (8 bytes), little-endian, the head as JSON, the
-/// body.
+/// body. @throws Error if the body is too large
 std::string encoded(const Message& message);
 
 /// Takes messages out of a stream of bytes. Memory grows only with the bytes that arrive.

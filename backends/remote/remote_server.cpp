@@ -140,7 +140,10 @@ private:
 
     Message answerOf(const Message& message, Call& call) {
         try {
-            return {.kind = MessageKind::result, .id = message.id, .body = resultOf(message, call)};
+            std::string body = resultOf(message, call);
+            if (body.size() > mostBody)
+                throw Error("The result is too large for a message");
+            return {.kind = MessageKind::result, .id = message.id, .body = std::move(body)};
         } catch (const Cancelled&) {
             return {.kind = MessageKind::cancelled, .id = message.id};
         } catch (const Error& error) {
