@@ -42,8 +42,7 @@ void serveVerb(const Console& console) {
 void addServe(CLI::App& program, Console& console) {
     CLI::App* verb = program.add_subcommand("serve", "Answer the window on another machine (secateur ssh://HOST/PATH)");
     addCommonOptions(*verb, console);
-    verb->footer("The window starts it by ssh; its messages are on standard input and output. "
-                 "Example: secateur-cli serve --threads 8");
+    verb->footer("Example: secateur-cli serve --threads 8");
     verb->callback([&console] { serveVerb(console); });
 }
 
