@@ -153,7 +153,7 @@ void ExportForm::setPath(const QString& path) {
 QString ExportForm::path() const {
     const QString typed = m_path->text().trimmed();
     if (isOnServer() && !typed.isEmpty())
-        return withEnding(typed.startsWith('/') ? typed : serverFolder() + typed);
+        return withEnding(typed.startsWith('/') || typed.startsWith("~/") ? typed : serverFolder() + typed);
     return typed.isEmpty() ? suggestion() : withEnding(QDir(exportFolder()).absoluteFilePath(typed));
 }
 
