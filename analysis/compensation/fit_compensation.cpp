@@ -3,7 +3,9 @@
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
 #include "analysis/compensation/layer_fit.h"
+#include "analysis/masks/mask_wire.h"
 #include "analysis/masks/price.h"
+#include "analysis/model/far_model.h"
 
 #include <ATen/ATen.h>
 
@@ -274,6 +276,10 @@ FittedMask fitCompensation(const Model& model, const PruningMask& mask, Compensa
     PruningMask plain = withoutCompensation(mask);
     if (mode == CompensationMode::none)
         return {std::move(plain), {}};
+    if (const FarModel* far = farModel(model))
+        return far->result<FittedMask>("fit_compensation", progress, plain, mode,
+                                       std::vector<TokenSequence>(text.sequences.begin(), text.sequences.end()),
+                                       text.batchTokens, text.type);
     checkCanFit(model, text);
     return Fit(model, std::move(plain), mode, text).run(progress);
 }

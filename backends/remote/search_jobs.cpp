@@ -1,6 +1,8 @@
 #include "analysis/base/error.h"
 #include "analysis/campaigns/sweep_wire.h"
 #include "analysis/campaigns/text_parts.h"
+#include "analysis/compensation/fit_compensation.h"
+#include "analysis/masks/mask_wire.h"
 #include "analysis/metrics/measure_stages.h"
 #include "analysis/strategies/gradient_change.h"
 #include "backends/export/export_targets.h"
@@ -67,6 +69,11 @@ PruneResult prunedJob(JobSide& side, const JobControl& control, const PruneReque
                                },
                            .known = known};
     return side.services().prune(side.model(), request, choice, watch, control.progress);
+}
+
+FittedMask fittedJob(JobSide& side, const JobControl& control, const PruningMask& mask, CompensationMode mode,
+                     const std::vector<TokenSequence>& sequences, std::int64_t batchTokens, ComputeType type) {
+    return fitCompensation(side.model(), mask, mode, {sequences, batchTokens, type}, control.progress);
 }
 
 GradientChange changedJob(JobSide& side, const JobControl& control, const GradientChangeRequest& request,
@@ -143,6 +150,7 @@ constexpr std::array searchRows{
     JobOf<forwardJob>::row("measure_forward", "Metrics from a forward pass over given sequences."),
     JobOf<gradientJob>::row("measure_gradient", "Metrics from gradients on given sequences."),
     JobOf<prunedJob>::row("prune", "Runs a strategy. Parts: steps, and prices of steps."),
+    JobOf<fittedJob>::row("fit_compensation", "Fits a compensation to a mask on given sequences."),
     JobOf<changedJob>::row("gradient_change", "How a cut changes the gradients."),
     JobOf<sizeOfExportJob>::row("export_size", "The size of an export."),
     JobOf<exportedJob>::row("export", "Writes an export on the server."),

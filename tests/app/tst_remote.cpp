@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "analysis/campaigns/sweep_wire.h"
+#include "analysis/compensation/fit_compensation.h"
 #include "analysis/evaluation/asked_task.h"
 #include "analysis/evaluation/text_evaluator_state.h"
 #include "analysis/metrics/metric_wire.h"
@@ -155,6 +156,7 @@ private slots:
     void tasksAndPromptsAreEqual();
     void attentionAndPredictionsAreEqual();
     void masksAndSweepsAreEqual();
+    void compensationsAreEqual();
     void exportsAndStoredTensorsAreEqual();
     void errorsNameTextsOfThisMachine();
     void aJobIsCancelledInHalfASecond();
@@ -482,6 +484,21 @@ void TestRemote::masksAndSweepsAreEqual() {
         return bits(curves) + bits(session.curves.size());
     };
     QVERIFY(swept(*both.far) == swept(*both.own));
+}
+
+void TestRemote::compensationsAreEqual() {
+    const Both both;
+    const SequenceText text = both.services.readSequences(*both.own, both.text(), 256, {});
+    const auto fitted = [&](const Model& model, CompensationMode mode) {
+        return fitCompensation(model, maskOf(model), mode, {text.set.sequences}, {});
+    };
+    for (const auto mode : {CompensationMode::bias, CompensationMode::weights, CompensationMode::none}) {
+        const FittedMask own = fitted(*both.own, mode);
+        const FittedMask far = fitted(*both.far, mode);
+        QVERIFY(far.mask == own.mask);
+        QVERIFY(far.parts == own.parts);
+        QCOMPARE(own.parts.empty(), mode == CompensationMode::none);
+    }
 }
 
 void TestRemote::exportsAndStoredTensorsAreEqual() {
