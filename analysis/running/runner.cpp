@@ -2,6 +2,7 @@
 
 #include "analysis/base/error.h"
 #include "analysis/running/runner_results.h"
+#include "analysis/running/stream_store.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -45,14 +46,14 @@ public:
     }
 
     void layerByLayer() {
-        std::vector<at::Tensor> streams;
+        StreamStore streams(m_batches.size());
         for (std::size_t batch = 0; batch < m_batches.size(); ++batch)
-            streams.push_back(start(batch));
+            streams.put(batch, start(batch));
         for (int layer = m_walk.firstLayer; layer < m_layers; ++layer)
             for (std::size_t batch = 0; batch < m_batches.size(); ++batch)
-                streams[batch] = step(layer, batch, streams[batch]);
+                streams.put(batch, step(layer, batch, streams.take(batch)));
         for (std::size_t batch = 0; batch < m_batches.size(); ++batch)
-            finish(batch, streams[batch]);
+            finish(batch, streams.take(batch));
     }
 
 private:
