@@ -14,7 +14,7 @@ namespace secateur {
 /// sources only: includes ATen.
 class StreamStore {
 public:
-    static constexpr std::int64_t usualBytes = std::int64_t{1} << 28;
+    static constexpr std::int64_t usualBytes = std::int64_t{1} << 26;
 
     /// @param most maximum bytes in memory
     explicit StreamStore(std::size_t batches, std::int64_t most = usualBytes)
