@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -33,61 +35,93 @@ bool moveAll(std::int64_t bytes, const Move& move) {
 
 } // namespace
 
-StreamStore::~StreamStore() {
-    if (m_file >= 0)
-        ::close(m_file);
+struct StreamStore::State {
+    struct Slot {
+        at::Tensor stream;              ///< undefined = in the file, or none
+        std::vector<std::int64_t> size; ///< of a stream in the file
+        std::int64_t place = -1;        ///< in the file; negative = none yet
+        std::int64_t room = 0;          ///< bytes of the place
+    };
+
+    ~State() {
+        if (file >= 0)
+            ::close(file);
+    }
+    void open();
+    [[noreturn]] void fail(const std::string& what) const;
+
+    std::vector<Slot> slots;
+    std::int64_t most = 0;
+    std::int64_t bytes = 0; ///< in memory
+    std::int64_t end = 0;   ///< of the file
+    int file = -1;
+    std::string folder;
+};
+
+StreamStore::StreamStore(std::size_t batches, std::int64_t most)
+    : m_state(std::make_unique<State>()) {
+    m_state->slots.resize(batches);
+    m_state->most = most;
 }
 
-void StreamStore::open() {
+StreamStore::~StreamStore() = default;
+
+std::int64_t StreamStore::bytesInFile() const {
+    return m_state->end;
+}
+
+void StreamStore::State::open() {
     const char* wanted = std::getenv("TMPDIR");
-    m_folder = wanted && *wanted != '\0' ? wanted : "/var/tmp";
-    std::string path = m_folder + "/secateur-streams-XXXXXX";
-    m_file = ::mkostemp(path.data(), O_CLOEXEC);
-    if (m_file < 0)
+    folder = wanted && *wanted != '\0' ? wanted : "/var/tmp";
+    std::string path = folder + "/secateur-streams-XXXXXX";
+    file = ::mkostemp(path.data(), O_CLOEXEC);
+    if (file < 0)
         fail("cannot hold a temporary file");
     ::unlink(path.c_str());
 }
 
-void StreamStore::fail(const std::string& what) const {
-    throw Error(fmt::format("{} for the residual streams of a long text: {}", what, std::strerror(errno)), m_folder,
+void StreamStore::State::fail(const std::string& what) const {
+    throw Error(fmt::format("{} for the residual streams of a long text: {}", what, std::strerror(errno)), folder,
                 "Set TMPDIR to a folder with room, or take fewer tokens");
 }
 
 void StreamStore::put(std::size_t batch, at::Tensor stream) {
-    Slot& slot = m_slots.at(batch);
+    State& own = *m_state;
+    State::Slot& slot = own.slots.at(batch);
     const auto bytes = static_cast<std::int64_t>(stream.nbytes());
-    if (!stream.device().is_cpu() || m_bytes + bytes <= m_most) {
-        m_bytes += bytes;
+    if (!stream.device().is_cpu() || own.bytes + bytes <= own.most) {
+        own.bytes += bytes;
         slot.stream = std::move(stream);
         return;
     }
-    if (m_file < 0)
-        open();
+    if (own.file < 0)
+        own.open();
     if (slot.room < bytes)
-        slot.place = std::exchange(m_end, m_end + bytes), slot.room = bytes;
+        slot.place = std::exchange(own.end, own.end + bytes), slot.room = bytes;
     slot.size = stream.sizes().vec();
     const at::Tensor whole = stream.contiguous();
     const auto* numbers = reinterpret_cast<const char*>(whole.data_ptr<float>());
     errno = 0;
     if (!moveAll(bytes, [&](std::int64_t begin, std::size_t count) {
-            return ::pwrite(m_file, numbers + begin, count, slot.place + begin);
+            return ::pwrite(own.file, numbers + begin, count, slot.place + begin);
         }))
-        fail("has no room");
+        own.fail("has no room");
 }
 
 at::Tensor StreamStore::take(std::size_t batch) {
-    Slot& slot = m_slots.at(batch);
+    State& own = *m_state;
+    State::Slot& slot = own.slots.at(batch);
     if (slot.stream.defined()) {
-        m_bytes -= static_cast<std::int64_t>(slot.stream.nbytes());
+        own.bytes -= static_cast<std::int64_t>(slot.stream.nbytes());
         return std::exchange(slot.stream, {});
     }
     at::Tensor stream = at::empty(slot.size, at::kFloat);
     auto* numbers = reinterpret_cast<char*>(stream.data_ptr<float>());
     errno = 0;
     if (!moveAll(static_cast<std::int64_t>(stream.nbytes()), [&](std::int64_t begin, std::size_t count) {
-            return ::pread(m_file, numbers + begin, count, slot.place + begin);
+            return ::pread(own.file, numbers + begin, count, slot.place + begin);
         }))
-        fail("cannot be read");
+        own.fail("cannot be read");
     return stream;
 }
 
