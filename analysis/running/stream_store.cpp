@@ -96,8 +96,10 @@ void StreamStore::put(std::size_t batch, at::Tensor stream) {
     }
     if (own.file < 0)
         own.open();
-    if (slot.room < bytes)
-        slot.place = std::exchange(own.end, own.end + bytes), slot.room = bytes;
+    if (slot.room < bytes) {
+        slot.place = std::exchange(own.end, own.end + bytes);
+        slot.room = bytes;
+    }
     slot.size = stream.sizes().vec();
     const at::Tensor whole = stream.contiguous();
     const auto* numbers = reinterpret_cast<const char*>(whole.data_ptr<float>());

@@ -21,7 +21,7 @@ void checkProducts(const Model& model);
 /// How a runner holds converted weights.
 struct WeightHolding {
     std::int64_t budget; ///< of the WeightStore
-    bool isPacked;       ///< whether they are packed copies
+    bool isPacked;       ///< whether they are packed copies; if not, the run verifies an export on a few tokens
 };
 
 /// Estimate of the least memory, in bytes, that a run takes beyond what the process has: the converted LM head and two

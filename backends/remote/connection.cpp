@@ -353,7 +353,7 @@ void Connection::ping() {
     std::unique_lock lock(own->mutex);
     if (own->asked && Steady::now() - *own->asked > silence) {
         lock.unlock();
-        return own->link->giveUp("the server has not answered for 20 seconds");
+        return own->link->giveUp(fmt::format("the server has not answered for {:.0f} seconds", silence.count()));
     }
     if (own->asked)
         return;

@@ -48,14 +48,6 @@ bool staysInside(const fs::path& name) {
            std::ranges::none_of(name, [](const fs::path& part) { return part == ".." || part == "." || part.empty(); });
 }
 
-void writeFile(const fs::path& path, const std::string& bytes) {
-    fs::create_directories(path.parent_path());
-    std::ofstream file(path, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    if (!file.flush())
-        throw Error("cannot be written", path.string());
-}
-
 } // namespace
 
 CopiedFiles filesAt(const std::string& path) {
@@ -86,20 +78,29 @@ std::string stateOf(const std::string& path) {
     return state;
 }
 
-KeptFiles::~KeptFiles() {
+void writeFile(const std::string& path, const std::string& bytes) {
+    fs::create_directories(fs::path(path).parent_path());
+    std::ofstream file(path, std::ios::binary);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!file.flush())
+        throw Error("cannot be written", path);
+}
+
+TemporaryFolder::TemporaryFolder()
+    : m_path((fs::temp_directory_path() / "secateur-remote-XXXXXX").string()) {
+    if (!mkdtemp(m_path.data()))
+        throw Error(fmt::format("No temporary folder can be made: {}", std::strerror(errno)));
+}
+
+TemporaryFolder::~TemporaryFolder() {
     std::error_code ignored;
-    if (!m_folder.empty())
-        fs::remove_all(m_folder, ignored);
+    fs::remove_all(m_path, ignored);
 }
 
 std::string KeptFiles::keep(const CopiedFiles& files) {
-    if (m_folder.empty()) {
-        std::string pattern = (fs::temp_directory_path() / "secateur-serve-XXXXXX").string();
-        if (!mkdtemp(pattern.data()))
-            throw Error(fmt::format("No temporary folder can be made: {}", std::strerror(errno)));
-        m_folder = pattern;
-    }
-    const fs::path folder = fs::path(m_folder) / std::to_string(++m_count);
+    if (!m_folder)
+        m_folder.emplace();
+    const fs::path folder = fs::path(m_folder->path()) / std::to_string(++m_count);
     const bool isSound =
         staysInside(files.name) && fs::path(files.name).filename() == files.name &&
         (files.isFolder || (files.files.size() == 1 && files.files.front().name == files.name)) &&
@@ -109,7 +110,7 @@ std::string KeptFiles::keep(const CopiedFiles& files) {
     const fs::path target = folder / files.name;
     fs::create_directories(files.isFolder ? target : folder);
     for (const CopiedFile& file : files.files)
-        writeFile((files.isFolder ? target : folder) / file.name, file.bytes);
+        writeFile(((files.isFolder ? target : folder) / file.name).string(), file.bytes);
     return target.string();
 }
 

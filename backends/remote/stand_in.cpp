@@ -4,10 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <system_error>
 
 namespace secateur {
 
@@ -17,26 +14,17 @@ StandIn::StandIn(const FarModel& model)
     : m_model(model)
     , m_card(model.card()) {
     const auto files = model.result<std::vector<TokenizerFile>>("tokenizer_files", {});
-    std::string pattern = (fs::temp_directory_path() / "secateur-far-XXXXXX").string();
-    if (!mkdtemp(pattern.data()))
-        throw Error("No temporary folder can be made for the tokenizer");
-    m_folder = pattern;
-    m_card.path = m_folder;
+    m_card.path = m_folder.path();
     for (const TokenizerFile& file : files) {
         if (fs::path(file.name).filename() != file.name || file.name.empty() || file.name == ".." || file.name == "." ||
             file.size < static_cast<std::int64_t>(file.bytes.size()))
             throw Error("A message has files that lead elsewhere");
-        const fs::path path = fs::path(m_folder) / file.name;
-        std::ofstream(path, std::ios::binary).write(file.bytes.data(), static_cast<std::streamsize>(file.bytes.size()));
+        const fs::path path = fs::path(m_folder.path()) / file.name;
+        writeFile(path.string(), file.bytes);
         fs::resize_file(path, static_cast<std::uintmax_t>(file.size)); // a hole in the place of the weights
         if (path.extension() == ".gguf")
             m_card.path = path.string();
     }
-}
-
-StandIn::~StandIn() {
-    std::error_code ignored;
-    fs::remove_all(m_folder, ignored);
 }
 
 at::Tensor StandIn::tensor(int layer, WeightName name) const {

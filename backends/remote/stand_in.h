@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/model/far_model.h"
+#include "backends/remote/copied_files.h"
 
 #include <string>
 
@@ -11,7 +12,6 @@ class StandIn : public Model {
 public:
     /// Fetches the files. @param model must outlive this object @throws as FarModel::call()
     explicit StandIn(const FarModel& model);
-    ~StandIn() override;
 
     const ModelCard& card() const override { return m_card; }
     bool has(int layer, WeightName name) const override { return m_model.has(layer, name); }
@@ -24,7 +24,7 @@ public:
 private:
     const FarModel& m_model;
     ModelCard m_card;
-    std::string m_folder;
+    TemporaryFolder m_folder;
 };
 
 /// A file of a tokenizer, or the beginning of a GGUF file.
