@@ -66,7 +66,7 @@ public:
         : m_model(model)
         , m_mode(mode)
         , m_firstCut(firstCutLayer(mask))
-        , m_batches(paddedBatches(text.sequences, text.batchTokens))
+        , m_batches(paddedBatches(model, text.sequences, text.batchTokens))
         , m_dense(model.runner().plan(PruningMask(model.spec()), text.type))
         , m_plan(model.runner().plan(mask, m_dense->type()))
         , m_mask(std::move(mask)) {
@@ -161,7 +161,7 @@ void Fit::fit(int layer, std::span<const Projection> which, const std::vector<Ta
         return;
     OfProjections<SumParts> sums;
     for (const Projection one : which)
-        sums[one] = emptySums(m_model.spec(), layer, m_mask.layer(layer), one, m_streams.front().device());
+        sums[one] = emptySums(m_model, layer, m_mask.layer(layer), one, m_streams.front().device());
     for (std::size_t batch = 0; batch < m_streams.size(); ++batch) {
         progress.check();
         addSums(m_model, *m_plan, layer, m_streams[batch], m_batches.batches[batch], m_tokens[batch], targets[batch],

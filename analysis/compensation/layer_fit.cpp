@@ -1,8 +1,11 @@
 #include "analysis/compensation/layer_fit.h"
 
+#include "analysis/base/error.h"
+#include "analysis/base/text.h"
 #include "analysis/masks/price.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <map>
 #include <numeric>
@@ -181,8 +184,16 @@ std::int64_t unitColumns(const ModelSpec& spec, int layer, Projection which) {
     return which == Projection::output ? layerOf(spec, layer).headDim : 1;
 }
 
-SumParts emptySums(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which, at::Device device) {
+SumParts emptySums(const Model& model, int layer, const LayerMask& mask, Projection which, at::Device device) {
+    const ModelSpec& spec = model.spec();
     const std::int64_t width = keptColumns(spec, layer, mask, which).numel();
+    // The sums of two parts of the text, their total, and the matrix of the solution with its factor.
+    const std::int64_t needed = 8 * (5 * width * width + 4 * width * spec.hidden);
+    if (const std::int64_t available = model.runner().freeBytes(); needed > available)
+        throw Error(fmt::format("needs about {} of memory to fit a compensation of layer {}, but {} are available",
+                                shortBytes(static_cast<double>(needed)), layer,
+                                shortBytes(static_cast<double>(available))),
+                    model.card().path, "Close other programs, or choose a smaller --memory-budget");
     return {FitSums(width, spec.hidden, device), FitSums(width, spec.hidden, device)};
 }
 

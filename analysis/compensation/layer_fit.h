@@ -67,8 +67,8 @@ void addSums(const Model& model, const Plan& plan, int layer, const at::Tensor& 
              const TokenParts& tokens, const Targets& targets, std::span<const Projection> wanted,
              OfProjections<SumParts>& sums);
 
-/// Empty sums for the kept columns of a mask.
-SumParts emptySums(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which, at::Device device);
+/// Empty sums for the kept columns of a mask. @throws Error if the fit needs more memory than Runner::freeBytes()
+SumParts emptySums(const Model& model, int layer, const LayerMask& mask, Projection which, at::Device device);
 
 /// The compensation of a layer in which one projection is replaced by a fitted one. The other stays as it is. A
 /// replaced weight is without the update of an adapter, which the model adds to it.

@@ -39,7 +39,7 @@ LayerFits::LayerFits(const Model& model, const Plan& plan, std::span<const Token
     , m_dense(model.runner().plan(PruningMask(model.spec()), plan.type()))
     , m_sumBytes(bytes / sumShare)
     , m_targetBytes(bytes / targetShare)
-    , m_inputs(model.runner(), plan, paddedBatches(sequences, batchTokens))
+    , m_inputs(model.runner(), plan, paddedBatches(model, sequences, batchTokens))
     , m_denseInputs(model.runner(), *m_dense, m_inputs.batches())
     , m_tokens(tokenParts(m_inputs.batches(), sequences, std::numeric_limits<std::int64_t>::max())) {
     const int last = model.spec().layerCount() - 1;
@@ -97,7 +97,7 @@ FitSums LayerFits::bypassSums(int layer, const Progress& progress) {
     const std::vector<Targets>& wantedOutputs = targets(layer, progress);
     m_inputs.goTo(layer, progress);
     sums[Projection::output] =
-        emptySums(m_model.spec(), layer, mask.layer(layer), Projection::output, m_inputs.streams().front().device());
+        emptySums(m_model, layer, mask.layer(layer), Projection::output, m_inputs.streams().front().device());
     const auto& batches = m_inputs.batches().batches;
     for (std::size_t batch = 0; batch < batches.size(); ++batch) {
         progress.check();
@@ -134,7 +134,7 @@ void LayerFits::compute(int layer, std::span<const Projection> wanted, const Pro
     const std::vector<Targets>& wantedOutputs = targets(layer, progress);
     m_inputs.goTo(layer, progress);
     for (const Projection which : wanted)
-        sums[which] = emptySums(m_model.spec(), layer, mask, which, m_inputs.streams().front().device());
+        sums[which] = emptySums(m_model, layer, mask, which, m_inputs.streams().front().device());
     const auto& batches = m_inputs.batches().batches;
     for (std::size_t batch = 0; batch < batches.size(); ++batch) {
         progress.check();

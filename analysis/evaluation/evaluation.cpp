@@ -49,7 +49,7 @@ PooledDistance pooledDistance(const Model& model, const Plan& run, const Plan& r
     if (const FarModel* far = farModel(model); far && !referenceModel)
         return far->result<PooledDistance>("pooled_distance", progress, farPlan(run), farPlan(reference), set,
                                            batchTokens);
-    const PaddedBatches all = paddedBatches(set.sequences, batchTokens);
+    const PaddedBatches all = paddedBatches(model, set.sequences, batchTokens);
     const at::Tensor before =
         pooledOutputs(referenceModel ? *referenceModel : model, reference, all, progress.part(0, 0.5));
     const at::Tensor after = pooledOutputs(model, run, all, progress.part(0.5, 1));

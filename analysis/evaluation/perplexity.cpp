@@ -4,6 +4,7 @@
 #include "analysis/base/error.h"
 #include "analysis/base/statistics.h"
 #include "analysis/running/not_finite.h"
+#include "analysis/running/padded_batches.h"
 #include "analysis/running/runner.h"
 
 #include <fmt/format.h>
@@ -258,7 +259,7 @@ Perplexity perplexity(const Model& model, const Plan& plan, const ScoredText& te
     std::vector<std::size_t> windows(text.windows.sequences.size());
     std::iota(windows.begin(), windows.end(), std::size_t{0});
     ScoredBatches all;
-    addBatches(all, text, windows, batchTokens);
+    addBatches(all, text, windows, fittingTokens(model, batchTokens));
     std::vector<WindowLoss> losses(windows.size());
     const auto keep = [&](const std::vector<WindowLoss>& some) {
         for (const WindowLoss& loss : some)

@@ -6,6 +6,7 @@
 #include "analysis/evaluation/text_evaluator_state.h"
 #include "analysis/masks/price.h"
 #include "analysis/model/far_model.h"
+#include "analysis/running/padded_batches.h"
 #include "analysis/running/run_speed.h"
 #include "analysis/running/runner.h"
 #include "analysis/running/stream_cache.h"
@@ -63,7 +64,7 @@ public:
         m_secondsPerToken = runSeconds(speed, model.spec(), *m_dense.mask, {1, text.rules.window, 1});
         if (m_cluster) // the size of batches depends on it
             m_secondsPerToken = unpacked<double>(m_cluster->broadcast(packed(m_secondsPerToken)));
-        m_all = shuffledBatches(text, timelyTokens(options.batchTokens));
+        m_all = shuffledBatches(text, timelyTokens(fittingTokens(model, options.batchTokens)));
         std::int64_t tokens = 0;
         for (const Batch& batch : m_all.batches)
             tokens += batch.tokens();

@@ -14,7 +14,8 @@ namespace secateur {
 PaddedBatches batchesOf(const Model& model, const BatchRule& rule, const GradientRun& run) {
     if (rule.rows > 0)
         return batchesInOrder(run.sequences, rule.rows);
-    return paddedBatches(run.sequences, tokensAtOnce(model, run.plan, run.sequences, run.batchTokens, run.memory));
+    return paddedBatches(model, run.sequences,
+                         tokensAtOnce(model, run.plan, run.sequences, run.batchTokens, run.memory));
 }
 
 GradientWalk::GradientWalk(const Model& model, const GradientRun& run, const GradientScalars& scalars,

@@ -254,7 +254,7 @@ public:
         , m_run(run)
         , m_requests(requests)
         , m_layerDone(layerDone)
-        , m_batches(paddedBatches(run.sequences, run.batchTokens))
+        , m_batches(paddedBatches(model, run.sequences, run.batchTokens))
         , m_weights(model, run.plan.mask(), run.plan.type(), run.plan.isResident())
         , m_observer(model, run.plan, requests, longestOf(run.sequences), m_weights)
         , m_sums(model.spec().layers.size())

@@ -164,7 +164,7 @@ private:
 
     /// Where the numbers begin that make gradients NaN. One such number makes all gradients so.
     std::string causeOfNoValues(const Progress& progress) const {
-        const PaddedBatches batches = paddedBatches(m_run.sequences, m_run.batchTokens);
+        const PaddedBatches batches = paddedBatches(m_model, m_run.sequences, m_run.batchTokens);
         try {
             if (std::string text = notFiniteText(m_model, m_run.plan, batches.batches, progress); !text.empty())
                 return text;

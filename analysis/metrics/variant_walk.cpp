@@ -270,7 +270,7 @@ VariantWalk::VariantWalk(const Model& model, const Plan& plan, const VariantText
     , m_plan(&plan)
     , m_text(text)
     , m_losses(model, text.sequences, text.labels, text.pooled)
-    , m_inputs(model.runner(), plan, paddedBatches(text.sequences, text.batchTokens)) {
+    , m_inputs(model.runner(), plan, paddedBatches(model, text.sequences, text.batchTokens)) {
     if (text.divergenceShare > 0)
         m_losses.compareWith(*model.runner().plan(PruningMask(model.spec()), plan.type()), batches(),
                              text.divergenceShare);

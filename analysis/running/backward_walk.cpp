@@ -174,9 +174,10 @@ std::size_t batchesTogether(const Model& model, const Plan& plan, std::span<cons
         return 1;
     const std::int64_t tokenBytes =
         std::int64_t{model.spec().hidden} * model.spec().layerCount() * (memory.type == ComputeType::float32 ? 4 : 2);
+    const std::int64_t most = std::min(memory.bytes, model.runner().freeBytes() / 2);
     std::size_t count = 0;
     std::int64_t bytes = 0;
-    while (count < batches.size() && (count == 0 || bytes + batches[count].tokens() * tokenBytes <= memory.bytes))
+    while (count < batches.size() && (count == 0 || bytes + batches[count].tokens() * tokenBytes <= most))
         bytes += batches[count++].tokens() * tokenBytes;
     return count;
 }

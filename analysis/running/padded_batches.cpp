@@ -1,7 +1,12 @@
 #include "analysis/running/padded_batches.h"
 
+#include "analysis/model/model.h"
+#include "analysis/running/runner.h"
+
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -50,6 +55,28 @@ PaddedBatches paddedBatches(std::span<const TokenSequence> sequences, std::int64
         begin += count;
     }
     return all;
+}
+
+std::int64_t fittingTokens(const Model& model, std::int64_t batchTokens) {
+    constexpr std::int64_t fewest = 128;
+    constexpr std::array taps{Tap::context, Tap::attentionOutput, Tap::mlpHidden, Tap::mlpOutput};
+    const Runner& runner = model.runner();
+    const std::int64_t limit = runner.freeBytes();
+    if (limit == std::numeric_limits<std::int64_t>::max())
+        return batchTokens;
+    Batch batch;
+    batch.rows = 1;
+    batch.positions = fewest;
+    std::int64_t largest = 0;
+    for (int layer = 0; layer < model.spec().layerCount(); ++layer)
+        largest = std::max(largest, runner.recordedBytes(layer, batch, taps));
+    while (batchTokens > fewest && batchTokens * largest > limit / 2 * fewest)
+        batchTokens /= 2;
+    return batchTokens;
+}
+
+PaddedBatches paddedBatches(const Model& model, std::span<const TokenSequence> sequences, std::int64_t batchTokens) {
+    return paddedBatches(sequences, fittingTokens(model, batchTokens));
 }
 
 PaddedBatches batchesInOrder(std::span<const TokenSequence> sequences, int rows) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -161,6 +162,8 @@ public:
                                                        const Batch& batch, std::span<const Tap> wanted) const = 0;
     /// Approximate upper bound, for any mask, of the bytes of a recorded layer in addition to its input and output.
     virtual std::int64_t recordedBytes(int layer, const Batch& batch, std::span<const Tap> wanted) const = 0;
+    /// Bytes that a run may take beside the converted weights. The largest number if they are not limited.
+    virtual std::int64_t freeBytes() const { return std::numeric_limits<std::int64_t>::max(); }
     /// backwardEach() for one gradient of the output, dOutput [rows, positions, hidden].
     LayerGradients backward(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                             const at::Tensor& dOutput, std::span<const Tap> wanted,

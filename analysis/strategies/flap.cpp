@@ -198,7 +198,8 @@ void FlapPath::compensate(PruneResult& result, const Progress& progress) const {
 /// The sums of one pass over the text, on the dense model.
 ProjectionSums denseSums(const PruneContext& context, const Plan& plan, CutComponents components,
                          const Progress& progress) {
-    const PaddedBatches all = paddedBatches(context.inputs.text->sequences, context.inputs.text->batchTokens);
+    const PaddedBatches all =
+        paddedBatches(context.model, context.inputs.text->sequences, context.inputs.text->batchTokens);
     ProjectionSums sums(context.model, plan.mask(), components);
     LayerWalk walk;
     walk.observer = &sums;

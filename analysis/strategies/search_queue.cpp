@@ -29,7 +29,7 @@ VariantText searchText(const Model& model, const CalibrationText& text, const St
         own.divergenceShare = rules.divergence;
     if (givesPooledOutput(model))
         own.pooled = pooledOutputs(model, *model.runner().plan(PruningMask(model.spec()), text.type),
-                                   paddedBatches(text.sequences, text.batchTokens), {});
+                                   paddedBatches(model, text.sequences, text.batchTokens), {});
     return own;
 }
 

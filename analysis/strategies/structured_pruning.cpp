@@ -163,7 +163,7 @@ public:
     WandaRule(const PruneContext& context, CutComponents components)
         : StructuredRule(context, components)
         , m_text(*context.inputs.text)
-        , m_batches(paddedBatches(m_text.sequences, m_text.batchTokens)) {}
+        , m_batches(paddedBatches(context.model, m_text.sequences, m_text.batchTokens)) {}
 
     PruneResult cut(std::span<const LayerCounts> counts, const Progress& progress) override {
         const std::vector<LayerCounts> key(counts.begin(), counts.end());
@@ -226,8 +226,8 @@ std::vector<at::Tensor> WandaRule::passed(const Plan& plan, const Segment& segme
             progress.check();
             if (sums)
                 sums->enter(layer, m_batches.batches[batch]);
-            streams[batch] = m_context.model.runner().runLayer(plan, layer, streams[batch], m_batches.batches[batch],
-                                                               nullptr, sums);
+            streams[batch] =
+                m_context.model.runner().runLayer(plan, layer, streams[batch], m_batches.batches[batch], nullptr, sums);
         }
     return streams;
 }
@@ -264,7 +264,8 @@ PruneResult WandaRule::run(std::span<const LayerCounts> counts, const Progress& 
     PruneResult result{.mask = m_context.base, .data = m_text.data, .textDigest = m_text.digest};
     const std::vector<Segment> all = segments(counts);
     for (std::size_t i = 0; i < all.size(); ++i) {
-        progress.report(static_cast<double>(i) / static_cast<double>(all.size()), fmt::format("layer {}", all[i].first));
+        progress.report(static_cast<double>(i) / static_cast<double>(all.size()),
+                        fmt::format("layer {}", all[i].first));
         if (all[i].isCut) {
             passed(*plan, all[i], streams, &sums, progress);
             const std::vector<OrderedCut> cuts = cutsOf(all[i], counts, sums, weights);

@@ -77,7 +77,7 @@ Matrix neuronNorms(const Model& model, const CalibrationText& text, const Progre
         throw Error("There is no sequence to measure a model on");
     const ModelSpec& spec = model.spec();
     const auto plan = model.runner().plan(PruningMask(spec), text.type);
-    const PaddedBatches batches = paddedBatches(text.sequences, text.batchTokens);
+    const PaddedBatches batches = paddedBatches(model, text.sequences, text.batchTokens);
     NeuronNorms norms(spec);
     LayerWalk walk;
     walk.observer = &norms;
@@ -138,7 +138,8 @@ std::optional<std::vector<int>> layersBySize(const PruneContext& context, const 
         PruningMask mask = context.base;
         setAttention(mask, part.layer, false);
         const Price price = prices.price(mask);
-        sizes.push_back({part.layer, -price.parameters.left, -price.operationsPerToken.left, -price.kvBytesPerToken.left});
+        sizes.push_back(
+            {part.layer, -price.parameters.left, -price.operationsPerToken.left, -price.kvBytesPerToken.left});
     }
     std::ranges::stable_sort(sizes, [](const Size& a, const Size& b) {
         return std::tie(a.parameters, a.operations, a.kvBytes) < std::tie(b.parameters, b.operations, b.kvBytes);
@@ -213,8 +214,8 @@ public:
         bounds.most = bounds.least;
         for (std::size_t i = 0; i < dropped; ++i) {
             setAttention(bounds.least, m_bySize ? (*m_bySize)[i] : m_attention[i].layer, false);
-            setAttention(bounds.most, m_bySize ? m_bySize->rbegin()[static_cast<std::ptrdiff_t>(i)] : m_attention[i].layer,
-                         false);
+            setAttention(bounds.most,
+                         m_bySize ? m_bySize->rbegin()[static_cast<std::ptrdiff_t>(i)] : m_attention[i].layer, false);
         }
         return bounds;
     }
@@ -324,8 +325,8 @@ private:
     std::size_t m_freeNeurons; ///< number of neurons that every MLP can spare
     std::vector<AblationPart> m_attention;
     std::optional<std::vector<int>> m_bySize; ///< layers of m_attention from the smallest attention to the largest
-    Matrix m_scores; ///< [layers, ffn]
-    std::vector<TokenSequence> m_sequence; ///< one
+    Matrix m_scores;                          ///< [layers, ffn]
+    std::vector<TokenSequence> m_sequence;    ///< one
     std::size_t m_steps = 0;
     std::map<std::size_t, Stage> m_stages; ///< by number of neurons
 };

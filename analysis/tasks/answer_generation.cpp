@@ -2,9 +2,9 @@
 
 #include "analysis/base/error.h"
 #include "analysis/base/text.h"
-#include "analysis/running/runner.h"
 #include "analysis/running/generate.h"
 #include "analysis/running/padded_batches.h"
+#include "analysis/running/runner.h"
 #include "analysis/text/tokenizer.h"
 
 #include <ATen/ATen.h>
@@ -51,7 +51,7 @@ public:
     /// @returns log probabilities [texts][classes]
     std::vector<std::vector<OptionScore>> scores(const std::vector<TokenSequence>& texts, std::int64_t batchTokens) {
         m_scores.resize(texts.size());
-        m_all = paddedBatches(texts, batchTokens);
+        m_all = paddedBatches(m_model, texts, batchTokens);
         LayerWalk walk;
         walk.finished = [&](std::size_t batch, const at::Tensor& x) { read(batch, x); };
         forEachLayer(m_model.runner(), m_plan, m_all.batches, walk, m_progress);

@@ -1,6 +1,7 @@
 #include "analysis/tasks/option_scores.h"
 
 #include "analysis/base/error.h"
+#include "analysis/running/padded_batches.h"
 #include "analysis/running/runner.h"
 
 #include <ATen/ATen.h>
@@ -377,7 +378,9 @@ std::vector<std::vector<OptionScore>> scoreOptions(const Model& model, const Pla
     for (const auto& options : questions)
         scores.emplace_back(options.size());
     const std::vector<std::size_t> order = neighbourOrder(questions);
-    const std::int64_t bytes = plan.isResident() ? streamBytes : streamBytesOfLargeModels;
+    const std::int64_t bytes =
+        std::min(plan.isResident() ? streamBytes : streamBytesOfLargeModels, model.runner().freeBytes() / 2);
+    batchTokens = fittingTokens(model, batchTokens);
     const std::int64_t mostTokens = std::max(batchTokens, bytes / (std::int64_t{model.spec().hidden} * 4));
     const auto count = static_cast<double>(order.size());
     for (std::size_t begin = 0; begin < order.size();) {

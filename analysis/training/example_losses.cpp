@@ -47,7 +47,7 @@ std::vector<ExampleLoss> classifierLosses(const Runner& runner, const Plan& plan
 
 std::vector<ExampleLoss> exampleLosses(const Model& model, const Plan& plan, std::span<const TrainingExample> examples,
                                        const Progress& progress) {
-    const TrainingBatches set = trainingBatches(pointersTo(examples), scoringTokens);
+    const TrainingBatches set = trainingBatches(pointersTo(examples), fittingTokens(model, scoringTokens));
     const Runner& runner = model.runner();
     std::vector<ExampleLoss> losses(examples.size());
     LayerWalk walk;

@@ -60,7 +60,7 @@ Batch HeadFeatures::batchOf(std::span<const TrainingExample* const> examples) {
 
 /// The vectors of texts, [texts, hidden].
 at::Tensor HeadFeatures::compute(std::span<const TrainingExample* const> examples, const Progress& progress) const {
-    const PaddedBatches set = paddedBatches(sequencesOf(examples), featureTokens);
+    const PaddedBatches set = paddedBatches(m_model, sequencesOf(examples), featureTokens);
     std::vector<at::Tensor> vectors(examples.size());
     LayerWalk walk;
     walk.finished = [&](std::size_t batch, const at::Tensor& x) {

@@ -61,7 +61,7 @@ public:
         else if (m_settings.minutes == 0)
             m_steps = std::max<std::int64_t>(1, std::llround(m_settings.epochs * static_cast<double>(m_perEpoch)));
         const std::vector<TokenSequence> sequences = sequencesOf(pointersTo(std::span(set.examples)));
-        m_batchTokens = tokensAtOnce(model, *m_training, sequences, mostTokens, m_memory);
+        m_batchTokens = fittingTokens(model, tokensAtOnce(model, *m_training, sequences, mostTokens, m_memory));
     }
 
     StepResult train(const Progress& progress) {
@@ -185,7 +185,7 @@ private:
         return 1.F / static_cast<float>(std::max<std::int64_t>(1, targets));
     }
 
-    static constexpr std::int64_t manySteps = 1000; ///< left while the number of steps is not known: no decay yet
+    static constexpr std::int64_t manySteps = 1000;  ///< left while the number of steps is not known: no decay yet
     static constexpr std::int64_t mostTokens = 2048; ///< maximum tokens of a batch, but at least one sequence
 
     const Model& m_model;

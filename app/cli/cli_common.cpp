@@ -5,12 +5,12 @@
 #include "analysis/masks/mask_algebra.h"
 #include "analysis/metrics/measure.h"
 #include "analysis/model/kernels.h"
+#include "analysis/running/padded_batches.h"
 #include "analysis/running/runner.h"
 #include "analysis/session/result_key.h"
 #include "app/reference/offered_values.h"
 #include "backends/base/runtime.h"
 #include "backends/engine/adapted_model.h"
-#include "backends/engine/open_model.h"
 #include "backends/engine/plan_memory.h"
 #include "backends/json/result_json.h"
 #include "backends/session/mask_json.h"
@@ -164,7 +164,11 @@ std::shared_ptr<const Model> open(const std::string& path, const Console& consol
     if (isSession(path))
         throw Error("is a session, which contains no weights", path, "Give the checkpoint instead");
     initialiseRuntime(console.threads > 0 ? console.threads : console.threadsOfRank);
-    return openModel(path, progress, {.device = console.device, .memoryBudget = memoryBudget});
+    return openModel(path, progress, openOptions(console, memoryBudget));
+}
+
+OpenOptions openOptions(const Console& console, std::int64_t memoryBudget) {
+    return {.device = console.device, .memoryBudget = memoryBudget, .fixedBatches = console.threadsOfRank > 0};
 }
 
 void addRunOptions(CLI::App& verb, RunOptions& options) {
@@ -214,8 +218,7 @@ std::shared_ptr<const Model> openAdapted(const std::string& path, const RunOptio
     const auto adapter = std::make_shared<const Adapter>(readAdapter(options.adapter, *model));
     const std::vector<std::string> more = adapterWarnings(options, *model);
     warnings.insert(warnings.end(), more.begin(), more.end());
-    return withAdapter(std::move(model), adapter, {.device = console.device, .memoryBudget = options.memoryBudget},
-                       options.adapter);
+    return withAdapter(std::move(model), adapter, openOptions(console, options.memoryBudget), options.adapter);
 }
 
 MaskRecord maskOf(const std::string& path, const Model& model, std::vector<std::string>& warnings) {
@@ -261,6 +264,9 @@ ReadyModel openToRun(const std::string& path, const RunOptions& options, const C
     const HeldWeights held = heldWeights(model, ready.plan->mask(), ready.plan->type());
     spdlog::info("the weights take {} in memory{}", shortBytes(static_cast<double>(held.converted)),
                  held.stored > 0 ? "; generation reads the file instead" : "");
+    constexpr std::int64_t usual = 4096;
+    if (const std::int64_t tokens = fittingTokens(model, usual); tokens < usual)
+        spdlog::info("memory is short: batches have at most {} tokens", tokens);
     if (!ready.plan->isResident())
         ready.warnings.push_back("the weights exceed the memory budget: they are read again for each group of batches");
     return ready;

@@ -8,6 +8,7 @@
 #include "analysis/running/runner.h"
 #include "analysis/session/session.h"
 #include "app/cli/output.h"
+#include "backends/engine/open_model.h"
 
 #include <CLI/CLI.hpp>
 
@@ -47,6 +48,9 @@ void addCommonOptions(CLI::App& verb, Console& console);
 
 /// A check of an option whose text a model reads: it must be UTF-8.
 CLI::Validator isUtf8();
+
+/// Options for opening a model with the options of all verbs. @param memoryBudget as in OpenOptions
+OpenOptions openOptions(const Console& console, std::int64_t memoryBudget);
 
 /// Opens a model. @param memoryBudget as in OpenOptions
 std::shared_ptr<const Model> open(const std::string& path, const Console& console, const Progress& progress,

@@ -234,8 +234,7 @@ void recoverVerb(RecoverArguments& arguments, const Console& console) {
     const TrainingSet set = readTrainingSet(*model, arguments.data, progress.part(0, 0));
     if (needsClassifier(*model, set, settings))
         warnings.emplace_back(newClassifierNote);
-    model = withNewClassifier(std::move(model), set, settings,
-                              {.device = console.device, .memoryBudget = arguments.run.memoryBudget});
+    model = withNewClassifier(std::move(model), set, settings, openOptions(console, arguments.run.memoryBudget));
     const TrainingSplit data = splitOff(set, {.share = arguments.heldOut});
     warnings.insert(warnings.end(), set.warnings.begin(), set.warnings.end());
     makeFolder(arguments.out);

@@ -132,9 +132,8 @@ SweepInputs inputsFor(const ReadyModel& ready, const SweepArguments& arguments, 
     if (arguments.wantsLatency)
         inputs.latency = arguments.latency;
     if (arguments.recovery.isWanted())
-        inputs.recovery =
-            sweepRecovery(ready.model, arguments.recovery, adaptersFolder(arguments.files.out),
-                          {.device = console.device, .memoryBudget = arguments.run.memoryBudget}, progress);
+        inputs.recovery = sweepRecovery(ready.model, arguments.recovery, adaptersFolder(arguments.files.out),
+                                        openOptions(console, arguments.run.memoryBudget), progress);
     inputs.warnings.insert(inputs.warnings.begin(), ready.warnings.begin(), ready.warnings.end());
     return inputs;
 }

@@ -41,22 +41,49 @@ std::int64_t workspaceOf(const ModelSpec& spec, bool isPacked) {
     return isPacked ? usual : tokens * (spec.vocab + std::int64_t{spec.hidden} * spec.layerCount()) * 4 + others;
 }
 
+/// Bytes of a model's weights as a run holds them.
+struct WeightBytes {
+    std::int64_t head = 0;   ///< the converted LM head
+    std::int64_t layer = 0;  ///< the largest converted layer
+    std::int64_t layers = 0; ///< all converted layers
+    std::int64_t copy = 0;   ///< the largest matrix or layer in float32, while it is packed
+
+    WeightBytes(const Model& model, ComputeType type, bool isPacked) {
+        const ModelSpec& spec = model.spec();
+        const PruningMask dense(spec);
+        for (int index = 0; index < spec.layerCount(); ++index) {
+            const std::int64_t bytes = expectedBytes(spec, index, dense.layer(index), type);
+            layer = std::max(layer, bytes);
+            layers += bytes;
+        }
+        const bool isFloat = type == ComputeType::float32;
+        const std::int64_t headNumbers = model.has(-1, WeightName::lmHead) ? std::int64_t{spec.vocab} * spec.hidden : 0;
+        head = headNumbers * (isFloat ? 4 : 2);
+        const bool isStoredSo = model.card().dtype == (isFloat ? "F32" : "BF16");
+        if (isPacked && !isStoredSo)
+            copy = std::max(headNumbers * 4, isFloat ? layer : 2 * layer);
+    }
+
+    /// What a run cannot do without.
+    std::int64_t least(std::int64_t budget) const {
+        return copy + (budget < layer ? std::max(head, layer) : head + 2 * layer);
+    }
+};
+
 } // namespace
 
 std::int64_t leastRunBytes(const Model& model, ComputeType type, const WeightHolding& holding) {
-    const ModelSpec& spec = model.spec();
-    const PruningMask dense(spec);
-    std::int64_t layer = 0;
-    for (int index = 0; index < spec.layerCount(); ++index)
-        layer = std::max(layer, expectedBytes(spec, index, dense.layer(index), type));
-    const bool isFloat = type == ComputeType::float32;
-    const std::int64_t headNumbers = model.has(-1, WeightName::lmHead) ? std::int64_t{spec.vocab} * spec.hidden : 0;
-    const std::int64_t head = headNumbers * (isFloat ? 4 : 2);
-    const std::int64_t held = holding.budget < layer ? std::max(head, layer) : head + 2 * layer;
-    const bool isStoredSo = model.card().dtype == (isFloat ? "F32" : "BF16");
-    const bool copies = holding.isPacked && !isStoredSo;
-    return held + (copies ? std::max(headNumbers * 4, isFloat ? layer : 2 * layer) : 0) +
-           workspaceOf(spec, holding.isPacked);
+    return WeightBytes(model, type, holding.isPacked).least(holding.budget) +
+           workspaceOf(model.spec(), holding.isPacked);
+}
+
+std::int64_t bytesBesideWeights(const Model& model, ComputeType type, const WeightHolding& holding,
+                                std::int64_t available) {
+    constexpr std::int64_t others = 64'000'000;
+    const WeightBytes weights(model, type, holding.isPacked);
+    const std::int64_t held =
+        std::max(weights.least(holding.budget), weights.copy + std::min(weights.head + weights.layers, holding.budget));
+    return std::max<std::int64_t>(0, available - held - others);
 }
 
 std::int64_t defaultBudget(const Model& model, ComputeType type, bool isPacked, std::int64_t available) {

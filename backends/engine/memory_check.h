@@ -29,6 +29,10 @@ struct WeightHolding {
 /// copy of the largest in float32; and room for activations and logits.
 std::int64_t leastRunBytes(const Model& model, ComputeType type, const WeightHolding& holding);
 
+/// Bytes that the converted weights leave of the available memory. @param available bytes
+std::int64_t bytesBesideWeights(const Model& model, ComputeType type, const WeightHolding& holding,
+                                std::int64_t available);
+
 /// Memory for converted weights on the CPU, unless the user chose another: half of the available memory, or 0 (each
 /// layer is freed before the next) if a run would otherwise have too little. @param available bytes
 std::int64_t defaultBudget(const Model& model, ComputeType type, bool isPacked, std::int64_t available);

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <type_traits>
@@ -37,6 +38,13 @@ std::int64_t budgetOf(const Model& model, const OpenOptions& options) {
         return deviceBudget(options.device);
     const ComputeType type = chooseType(ComputeType::automatic, true, model.card().dtype).type;
     return defaultBudget(model, type, formOf(options) == WeightForm::packed, availableMemory());
+}
+
+std::int64_t freeBytesOf(const Model& model, const OpenOptions& options, std::int64_t budget) {
+    if (options.device != "cpu" || options.fixedBatches)
+        return std::numeric_limits<std::int64_t>::max();
+    const ComputeType type = chooseType(ComputeType::automatic, true, model.card().dtype).type;
+    return bytesBesideWeights(model, type, {budget, formOf(options) == WeightForm::packed}, availableMemory());
 }
 
 /// Runs work without recording a graph, and converts exceptions of libtorch and of the allocator to Error.
@@ -77,6 +85,7 @@ public:
         , m_device(options.device)
         , m_store(budgetOf(model, options))
         , m_form(formOf(options))
+        , m_freeBytes(freeBytesOf(model, options, m_store.budget()))
         , m_gradient(m_form == WeightForm::packed ? gradientMath() : plainMath(ComputeType::float32))
         , m_float32(mathFor(ComputeType::float32))
         , m_bfloat16(mathFor(ComputeType::bfloat16))
@@ -139,6 +148,7 @@ public:
     void backwardEach(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                       std::span<const OutputGradient> outputs, const BackwardSink& sink,
                       std::span<const float> attentionScales) const override {
+        checkGradientMemory();
         checkStream(x, batch);
         for (const OutputGradient& output : outputs)
             checkStream(output.dOutput, batch);
@@ -157,6 +167,7 @@ public:
 
     std::unique_ptr<RecordedLayer> recordLayer(const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
                                                std::span<const Tap> wanted) const override {
+        checkGradientMemory();
         checkStream(x, batch);
         checkWhole(batch);
         return guarded([&] {
@@ -170,6 +181,8 @@ public:
         return graphBytes(m_spec, m_spec.layers.at(static_cast<std::size_t>(layer)), batch, wanted,
                           m_form == WeightForm::plain);
     }
+
+    std::int64_t freeBytes() const override { return m_freeBytes; }
 
     at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         checkStream(x, batch);
@@ -223,6 +236,7 @@ public:
     LossGradient lossGradient(const Plan& plan, const at::Tensor& x, const Batch& batch, Scalarisation of,
                               std::span<const int> targets, std::span<const float> weights,
                               const TeacherTargets* teacher) const override {
+        checkGradientMemory();
         checkStream(x, batch);
         const bool needsTargets = of != Scalarisation::logitNorm && of != Scalarisation::pooledNorm;
         const bool isEncoder = m_spec.family == Family::encoder;
@@ -266,6 +280,14 @@ private:
         if (m_form == WeightForm::packed)
             return fusedMath(type);
         return m_device.is_cpu() ? plainMath(type) : deviceMath(type);
+    }
+
+    /// Gradients need the weights in float32, whatever the type of the plan is.
+    void checkGradientMemory() const {
+        if (m_device.is_cpu())
+            std::call_once(m_gradientMemoryChecked, [&] {
+                checkRunMemory(m_model, ComputeType::float32, {m_store.budget(), m_form == WeightForm::packed});
+            });
     }
 
     template <typename Work>
@@ -374,8 +396,10 @@ private:
     at::Device m_device;
     mutable WeightStore m_store;
     mutable std::once_flag m_memoryChecked; ///< set when the first plan had enough memory
+    mutable std::once_flag m_gradientMemoryChecked;
     RotaryCache m_rotary;
     WeightForm m_form;
+    std::int64_t m_freeBytes;
     std::unique_ptr<const LayerMath> m_gradient;
     std::unique_ptr<const LayerMath> m_float32;
     std::unique_ptr<const LayerMath> m_bfloat16;

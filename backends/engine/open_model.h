@@ -15,6 +15,8 @@ struct OpenOptions {
     std::string device = "cpu";    ///< "cpu", "cuda" or "cuda:N"
     std::int64_t memoryBudget = 0; ///< maximum bytes of converted weights on the device; 0 = half of the free memory
                                    ///< on the CPU, three quarters of it on other devices
+    bool fixedBatches = false;     ///< whether batches are as large as asked even where memory is short, so that all
+                                   ///< processes of a job form the same
     bool plain = false;            ///< use ATen only, as the reference that tests compare the CPU loops with
 };
 

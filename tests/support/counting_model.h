@@ -4,6 +4,7 @@
 
 #include "analysis/running/runner_results.h"
 
+#include <limits>
 #include <set>
 
 namespace secateur::test {
@@ -18,6 +19,7 @@ public:
     mutable int scored = 0;          ///< calls of losses()
     mutable int recorded = 0;        ///< calls of recordLayer()
     mutable int pulled = 0;          ///< number of gradients propagated backward through a layer
+    std::int64_t memoryLeft = std::numeric_limits<std::int64_t>::max(); ///< result of freeBytes()
     void forget() { layers.clear(), scored = 0, recorded = 0, pulled = 0; }
     std::set<int> distinct() const { return {layers.begin(), layers.end()}; }
 
@@ -53,6 +55,7 @@ public:
     std::int64_t recordedBytes(int layer, const Batch& batch, std::span<const Tap> wanted) const override {
         return m_runner.recordedBytes(layer, batch, wanted);
     }
+    std::int64_t freeBytes() const override { return memoryLeft; }
     at::Tensor lmHead(const Plan& plan, const at::Tensor& x, const Batch& batch, bool lastOnly) const override {
         return m_runner.lmHead(plan, x, batch, lastOnly);
     }
