@@ -1,5 +1,7 @@
 #include "backends/kernels/amx_tiles.h"
 
+#include "backends/kernels/amx_rows.h"
+
 #if defined(__AMX_BF16__) && defined(__AVX512BW__) && defined(__linux__)
 
 #include <immintrin.h>
@@ -197,6 +199,32 @@ void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float*
     }
 }
 
+void multiply(const RowProduct& product) {
+    const std::int64_t resultBytes = product.resultStride * 4;
+    _tile_loadconfig(&configuration);
+    for (std::int64_t strip = 0; strip < product.strips; ++strip) {
+        float* result = product.result + strip * RowProduct::width;
+        if (product.adds) {
+            _tile_loadd(0, result, resultBytes);
+            _tile_loadd(1, result + tileWidth, resultBytes);
+        } else {
+            _tile_zero(0);
+            _tile_zero(1);
+        }
+        const std::byte* piece = product.pieces + strip * product.stripBytes;
+        for (std::int64_t step = 0; step < product.steps; ++step, piece += product.stepBytes) {
+            _tile_loadd(2, product.rows + step * RowProduct::width, product.rowStride * 2);
+            _tile_loadd(3, piece, rowBytes);
+            _tile_dpbf16ps(0, 2, 3);
+            _tile_loadd(3, piece + tileBytes, rowBytes);
+            _tile_dpbf16ps(1, 2, 3);
+        }
+        _tile_stored(0, result, resultBytes);
+        _tile_stored(1, result + tileWidth, resultBytes);
+    }
+    _tile_release();
+}
+
 TileSums sumsOf(const float* first, const float* second) {
     __m512 products = _mm512_setzero_ps();
     __m512 a = products;
@@ -221,6 +249,7 @@ const bool areBuilt = false;
 
 void pack(const Source&, Side, std::byte*) {}
 void multiply(std::span<const Pair>, const Block&, bool, float*) {}
+void multiply(const RowProduct&) {}
 TileSums sumsOf(const float*, const float*) {
     return {};
 }

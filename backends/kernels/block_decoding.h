@@ -119,6 +119,13 @@ private:
 #endif
 };
 
+/// Makes the compiler read an array from memory again. Otherwise it takes numbers from the vectors that were stored, by
+/// shuffles, which are slower than loads that widen or repeat numbers.
+template <typename Array>
+SECATEUR_INLINE void keepInMemory(Array& array) {
+    asm("" : "+m"(array));
+}
+
 /// What open() reads: a block, or a run of numbers without blocks.
 template <BlockType type>
 struct DecodedAtOnce {
@@ -263,6 +270,7 @@ struct RunScales {
             const Vec factor = laneNumbers() + i < 8 ? all(scale) : all(least);
             store(scales + i, toFloats(unsignedAt(bytes + i)) * factor);
         }
+        keepInMemory(*this);
     }
 };
 static_assert(sizeof(RunScales) == 16 * sizeof(float), "open() writes scales and minima as one array");
@@ -283,43 +291,95 @@ struct StoredQ4_K : DecodedAtOnce<BlockType::q4_k> {
     }
 };
 
+/// Pairs of bytes with codes of two runs. Codes of more than four bits are put together in bytes, several times as many
+/// at once as in floats.
+using Pairs [[gnu::vector_size(4 * lanes)]] = std::uint16_t;
+constexpr int pairVectors = 2 * runLength / (4 * lanes);
+
+SECATEUR_INLINE Pairs allBytes(std::uint8_t byte) {
+    return static_cast<std::uint16_t>(byte * 0x0101) + Pairs{};
+}
+
+/// A vector of a run of bytes that is followed by itself.
+SECATEUR_INLINE Pairs twice(const std::uint8_t* from, int vector) {
+    constexpr int bytes = lanes == 16 ? runLength : 4 * lanes;
+    Pairs pairs;
+    for (int to = 0; to < 4 * lanes; to += bytes)
+        __builtin_memcpy(reinterpret_cast<std::uint8_t*>(&pairs) + to, from + vector * 4 * lanes % runLength, bytes);
+    return pairs;
+}
+
+/// Numbers of bits by which the pairs of two runs are shifted.
+SECATEUR_INLINE Pairs shifts(int ofFirst, int ofSecond, int vector) {
+    Pairs bits{};
+    for (int i = 0; i < 2 * lanes; ++i)
+        bits[i] = static_cast<std::uint16_t>(vector * 4 * lanes + 2 * i < runLength ? ofFirst : ofSecond);
+    return bits;
+}
+
+SECATEUR_INLINE void storePairs(std::uint8_t* to, Pairs pairs) {
+    __builtin_memcpy(to, &pairs, sizeof pairs);
+}
+
 struct StoredQ5_K : DecodedAtOnce<BlockType::q5_k> {
-    const std::uint8_t* block;
+    alignas(64) std::uint8_t codes[256];
     RunScales of;
 
-    SECATEUR_INLINE void open(const std::uint8_t* from, const float* halves) {
-        of.open(from, halves);
-        block = from;
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float* halves) {
+        of.open(block, halves);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 4
+            for (int v = 0; v < pairVectors; ++v) {
+                const Pairs low = twice(block + 48 + i * runLength, v) >> shifts(0, 4, v) & allBytes(15);
+                const Pairs bits = twice(block + 16, v);
+                const Pairs fifth =
+                    i < 2 ? bits << shifts(4 - 2 * i, 3 - 2 * i, v) : bits >> shifts(2 * i - 4, 2 * i - 3, v);
+                storePairs(codes + i * 2 * runLength + v * 4 * lanes, low | (fifth & allBytes(16)));
+            }
+        keepInMemory(codes);
     }
     SECATEUR_INLINE void decode(int run, Run& numbers) const {
 #pragma GCC unroll 8
-        for (int i = 0; i < runVectors; ++i) {
-            const Ints low = unsignedAt(block + 48 + run / 2 * 32 + lanes * i) >> run % 2 * 4 & 15;
-            const Ints high = (unsignedAt(block + 16 + lanes * i) << 4 >> run) & 16;
-            numbers[i] = toFloats(low | high) * of.scales[run] - of.minima[run];
-        }
+        for (int i = 0; i < runVectors; ++i)
+            numbers[i] = toFloats(unsignedAt(codes + run * runLength + lanes * i)) * of.scales[run] - of.minima[run];
     }
 };
 
 struct StoredQ6_K : DecodedAtOnce<BlockType::q6_k> {
-    const std::uint8_t* block;
+    alignas(64) std::uint8_t codes[256]; ///< signed
     float scales[16];
 
-    SECATEUR_INLINE void open(const std::uint8_t* from, const float* halves) {
-        block = from;
-        const float scale = halfAt(from + 208, halves);
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float* halves) {
+        const float scale = halfAt(block + 208, halves);
 #pragma GCC unroll 4
         for (int i = 0; i < 16; i += lanes)
-            store(scales + i, toFloats(signedAt(from + 192 + i)) * scale);
+            store(scales + i, toFloats(signedAt(block + 192 + i)) * scale);
+#pragma GCC unroll 2
+        for (int half = 0; half < 2; ++half)
+#pragma GCC unroll 4
+            for (int v = 0; v < pairVectors; ++v) {
+                const auto low = read<Pairs>(block + half * 64 + v * 4 * lanes);
+                const Pairs high = twice(block + 128 + half * runLength, v);
+                std::uint8_t* to = codes + half * 4 * runLength + v * 4 * lanes;
+                storePairs(to, centred((low & allBytes(15)) | (high << shifts(4, 2, v) & allBytes(48))));
+                storePairs(to + 2 * runLength,
+                           centred((low >> 4 & allBytes(15)) | (high >> shifts(0, 2, v) & allBytes(48))));
+            }
+        keepInMemory(codes);
+        keepInMemory(scales);
     }
     SECATEUR_INLINE void decode(int run, Run& numbers) const {
 #pragma GCC unroll 8
-        for (int i = 0; i < runVectors; ++i) {
-            const int place = lanes * i;
-            const Ints low = unsignedAt(block + run / 4 * 64 + run % 2 * 32 + place) >> run % 4 / 2 * 4 & 15;
-            const Ints high = unsignedAt(block + 128 + run / 4 * 32 + place) >> run % 4 * 2 & 3;
-            numbers[i] = toFloats((low | high << 4) - 32) * scales[2 * run + place / 16];
-        }
+        for (int i = 0; i < runVectors; ++i)
+            numbers[i] = toFloats(signedAt(codes + run * runLength + lanes * i)) * scales[2 * run + lanes * i / 16];
+    }
+
+private:
+    /// The codes minus 32.
+    SECATEUR_INLINE static Pairs centred(Pairs pairs) {
+        using PairBytes [[gnu::vector_size(sizeof(Pairs))]] = std::uint8_t;
+        return reinterpret_cast<Pairs>(reinterpret_cast<PairBytes>(pairs) - std::uint8_t{32});
     }
 };
 

@@ -1,5 +1,7 @@
 #include "backends/kernels/layer_loops.h"
 
+#include "backends/kernels/amx_products.h"
+#include "backends/kernels/amx_rows.h"
 #include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/vector_loops.h"
 
@@ -193,6 +195,7 @@ public:
             m_context.halves = static_cast<std::uint16_t*>(context.data_ptr());
         else
             m_context.floats = context.data_ptr<float>();
+        m_isOnTiles = m_context.halves && m_loops.lanes == amx::tileWidth && amx::isHere();
     }
 
     void run(std::span<const int> first, std::span<const int> lengths) {
@@ -263,11 +266,39 @@ private:
     /// Number of floats of one packed KV group of a row: panels of keys, and the values if they must be padded to whole
     /// vectors.
     std::int64_t packedGroup(const Row& row) const {
+        if (m_isOnTiles)
+            return packedKeys(row) * tileColumns();
         return packedKeys(row) * (m_shape.headDim + (packsValues() ? m_columns : 0));
     }
+    /// Numbers of a key or a value on matrix tiles: two of bfloat16 take the memory of one float.
+    std::int64_t tileColumns() const { return quotientUp(m_shape.headDim, amx::stepDepth) * amx::stepDepth; }
+    /// Offset of a group's value tiles behind its key tiles, in floats.
+    std::int64_t valueTiles(const Row& row) const { return packedKeys(row) * tileColumns() / 2; }
     std::int64_t packedSize(const Row& row) const { return m_shape.kvHeads * packedGroup(row); }
 
+    /// Packs keys in strips of 32 keys, and values in steps of 32 keys.
+    void packTiles(const Row& row, std::int64_t group, std::int64_t begin, float* packed) const {
+        constexpr std::int64_t step = amx::stepDepth;
+        const std::int64_t size = m_shape.headDim;
+        const std::int64_t end = std::min(begin + blockKeys, row.keyEnd - row.keyFrom);
+        std::vector<std::uint16_t> rounded(static_cast<std::size_t>(step * size));
+        for (std::int64_t key = begin; key < end; key += step) {
+            const std::int64_t count = std::min(step, end - key);
+            const std::int64_t from = cachedAt(row.number, group, row.keyFrom + key);
+            auto* keys = reinterpret_cast<std::byte*>(packed + key * tileColumns() / 2);
+            m_loops.write(m_keysAndValues.keys + from, count * size, {nullptr, rounded.data()});
+            for (std::int64_t i = 0; i < size; i += step, keys += amx::RowProduct::pieceBytes)
+                amx::pack({rounded.data() + i, size, true, count, std::min(step, size - i)}, amx::Side::right, keys);
+            auto* values = reinterpret_cast<std::byte*>(packed + valueTiles(row) + key * tileColumns() / 2);
+            m_loops.write(m_keysAndValues.values + from, count * size, {nullptr, rounded.data()});
+            for (std::int64_t i = 0; i < size; i += step, values += amx::RowProduct::pieceBytes)
+                amx::pack({rounded.data() + i, size, false, std::min(step, size - i), count}, amx::Side::right, values);
+        }
+    }
+
     void packRun(const Row& row, std::int64_t group, std::int64_t begin, float* packed) const {
+        if (m_isOnTiles)
+            return packTiles(row, group, begin, packed);
         const std::int64_t end = std::min(begin + blockKeys, row.keyEnd - row.keyFrom);
         const float* keys = m_keysAndValues.keys + cachedAt(row.number, group, row.keyFrom);
         for (std::int64_t key = begin; key < end; key += m_loops.panelKeys)
@@ -329,6 +360,10 @@ private:
         block.first = row.first + begin;
         block.keyFrom = row.keyFrom;
         block.keyEnd = row.keyEnd;
+        if (m_isOnTiles) {
+            block.keyTiles = reinterpret_cast<const std::byte*>(packed);
+            block.valueTiles = reinterpret_cast<const std::byte*>(packed + valueTiles(row));
+        }
         block.panels = packed;
         block.values = packsValues() ? packed + packedKeys(row) * m_shape.headDim
                                      : m_keysAndValues.values + cachedAt(row.number, group, row.keyFrom);
@@ -419,7 +454,8 @@ private:
     const AttentionShape& m_shape;
     const KeyValueViews& m_keysAndValues;
     std::int64_t m_positions;
-    std::int64_t m_columns; ///< headDim rounded up to whole vectors
+    std::int64_t m_columns;   ///< headDim rounded up to whole vectors
+    bool m_isOnTiles = false; ///< whether products are those of bfloat16 numbers on matrix tiles
     const float* m_queries;
     std::span<const AttentionFeature> m_wanted;
     float* m_features;

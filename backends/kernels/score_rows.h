@@ -69,21 +69,22 @@ SECATEUR_INLINE Range visibleKeys(const AttentionShape& shape, std::int64_t firs
     return {window > 0 ? greater(0, first - window + 1) : 0, smaller(after, keyEnd)};
 }
 
-/// Consecutive queries of a row, divided into tiles of tileRows queries.
+/// Consecutive queries of a row, divided into tiles of `height` queries.
 struct QueryTiles {
     const AttentionShape& shape;
     std::int64_t first; ///< position of the first query
     int count;
     std::int64_t keyEnd; ///< end of the range of the row's keys
+    int height = tileRows;
 
     /// The range of keys that at least one of the queries [query, query + some) sees.
     Range visible(int query, int some) const { return visibleKeys(shape, first + query, some, keyEnd); }
     Range visible() const { return visible(0, count); }
     /// Number of queries in the tile whose first query is `query`.
-    int size(int query) const { return static_cast<int>(smaller(tileRows, count - query)); }
+    int size(int query) const { return static_cast<int>(smaller(height, count - query)); }
     /// The range of keys that the tile beginning with `query` sees.
     Range keys(int query) const {
-        const int begin = query / tileRows * tileRows;
+        const int begin = query / height * height;
         return visible(begin, size(begin));
     }
 };

@@ -1,5 +1,6 @@
 #include "backends/kernels/loop_table.h"
 
+#include "backends/kernels/amx_rows.h"
 #include "backends/kernels/score_rows.h"
 
 namespace secateur::SECATEUR_INSTRUCTION_SET {
@@ -45,21 +46,36 @@ SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::in
 
 namespace {
 
-/// Attention of a block of queries, computed for one run of keys at a time.
+using amx::RowProduct;
+
+/// `count` numbers in whole steps of products on matrix tiles.
+constexpr std::int64_t inSteps(std::int64_t count) {
+    return (count + RowProduct::width - 1) / RowProduct::width * RowProduct::width;
+}
+
+/// Attention of a block of queries, computed for one run of keys at a time. On matrix tiles, queries, keys, values and
+/// the exponentials of the scores are rounded to bfloat16; sums and the softmax are float32.
 class BlockAttention {
 public:
     BlockAttention(const QueryBlock& block, const AttentionShape& shape, float* scratch)
         : m_block(block)
         , m_shape(shape)
-        , m_tiles{shape, block.first, block.count, block.keyEnd}
-        , m_columns(inVectors(shape.headDim))
+        , m_tiles{shape, block.first, block.count, block.keyEnd,
+                  block.keyTiles ? static_cast<int>(RowProduct::height) : tileRows}
+        , m_grain(block.keyTiles ? RowProduct::width : lanes)
+        , m_columns(block.keyTiles ? inSteps(shape.headDim) : inVectors(shape.headDim))
         , m_stride(strideOf(block.runKeys))
         , m_scores(scratch)
-        , m_context(m_scores + VectorLoops::blockQueries * m_stride) {
+        , m_context(m_scores + VectorLoops::blockQueries * m_stride)
+        , m_rounded(reinterpret_cast<std::uint16_t*>(m_context + VectorLoops::blockQueries * m_columns))
+        , m_roundedStride(inSteps(block.runKeys) + RowProduct::width)
+        , m_queries(m_rounded + VectorLoops::blockQueries * m_roundedStride) {
         for (std::int64_t i = 0; i < block.count * m_columns; i += lanes)
             store(m_context + i, Vec{});
         for (int query = 0; query < block.count; ++query)
             m_rows[query] = {-__builtin_inff(), 0, 1, 0};
+        if (block.keyTiles)
+            roundQueries();
         for (int feature = 0; feature < block.features.count; ++feature)
             for (int query = 0; query < block.count; ++query)
                 featureValue(feature, query) = 0;
@@ -70,12 +86,10 @@ public:
         const std::int64_t skipped = (all.begin - m_block.keyFrom) / keysOfPanel * keysOfPanel;
         for (m_begin = m_block.keyFrom + skipped; m_begin < all.end; m_begin += m_block.runKeys) {
             m_end = smaller(m_begin + m_block.runKeys, all.end);
-            scoreTiles();
-            for (int query = 0; query < m_block.count; ++query)
-                softmax(query);
-            addRows(m_tiles, currentKeys(), m_scores, m_stride,
-                    m_block.values + (m_begin - m_block.keyFrom) * m_block.valueStride, m_block.valueStride, m_context,
-                    m_columns);
+            if (m_block.keyTiles)
+                attendOnTiles();
+            else
+                attendInVectors();
         }
         for (int query = 0; query < m_block.count; ++query) {
             write(query);
@@ -90,6 +104,48 @@ private:
 
     Range currentKeys() const { return {m_begin, m_end}; }
 
+    void attendInVectors() {
+        scoreTiles();
+        for (int query = 0; query < m_block.count; ++query)
+            softmax(query);
+        addRows(m_tiles, currentKeys(), m_scores, m_stride,
+                m_block.values + (m_begin - m_block.keyFrom) * m_block.valueStride, m_block.valueStride, m_context,
+                m_columns);
+    }
+
+    void attendOnTiles() {
+        constexpr auto height = static_cast<int>(RowProduct::height);
+        const std::int64_t strips = m_columns / RowProduct::width;
+        const std::int64_t runBytes = strips * RowProduct::pieceBytes;
+        for (int first = 0; first < m_block.count; first += height) {
+            const Range keys = intersection(m_tiles.keys(first), currentKeys());
+            if (keys.isEmpty())
+                continue;
+            const std::int64_t begin = (keys.begin - m_begin) / RowProduct::width * RowProduct::width;
+            const std::int64_t steps = inSteps(keys.end - m_begin - begin) / RowProduct::width;
+            const std::int64_t piece = (m_begin + begin - m_block.keyFrom) / RowProduct::width * runBytes;
+            float* scores = m_scores + first * m_stride + begin;
+            amx::multiply({m_queries + first * m_columns, m_columns, m_block.keyTiles + piece, strips, steps,
+                           RowProduct::pieceBytes, runBytes, scores, m_stride, false});
+            std::uint16_t* rounded = m_rounded + first * m_roundedStride + begin;
+            for (int query = first; query < first + m_tiles.size(first); ++query) {
+                softmax(query);
+                const std::int64_t row = query - first;
+                for (std::int64_t i = 0; i < steps * RowProduct::width; i += lanes)
+                    storeSome(rounded + row * m_roundedStride + i, load(scores + row * m_stride + i), lanes);
+            }
+            amx::multiply({rounded, m_roundedStride, m_block.valueTiles + piece, steps, strips, runBytes,
+                           RowProduct::pieceBytes, m_context + first * m_columns, m_columns, true});
+        }
+    }
+
+    void roundQueries() {
+        for (int query = 0; query < m_block.count; ++query)
+            for (std::int64_t i = 0; i < m_columns; i += lanes)
+                storeSome(m_queries + query * m_columns + i,
+                          loadSome(m_block.queries + query * m_shape.headDim + i, m_shape.headDim - i), lanes);
+    }
+
     void scoreTiles() {
         forEachTile(m_tiles, currentKeys(), [&](std::int64_t begin, int query, int vectors) {
             multiply(m_tiles.size(query), vectors,
@@ -103,8 +159,8 @@ private:
         const Range keys = intersection(m_tiles.keys(query), currentKeys());
         if (keys.isEmpty())
             return;
-        const std::int64_t begin = (keys.begin - m_begin) / lanes * lanes;
-        const std::int64_t count = inVectors(keys.end - m_begin - begin);
+        const std::int64_t begin = (keys.begin - m_begin) / m_grain * m_grain;
+        const std::int64_t count = (keys.end - m_begin - begin + m_grain - 1) / m_grain * m_grain;
         const Range own = intersection(m_tiles.visible(query, 1), m_begin + begin, m_begin + begin + count);
         float* scores = m_scores + query * m_stride + begin;
         const float scale = applyScale(m_shape, scores, count);
@@ -173,10 +229,14 @@ private:
     const QueryBlock& m_block;
     const AttentionShape& m_shape;
     QueryTiles m_tiles;
+    std::int64_t m_grain; // scores are computed for whole multiples of this number of keys
     std::int64_t m_columns;
     std::int64_t m_stride;
-    float* m_scores;  // [queries, m_stride]
-    float* m_context; // [queries, m_columns]
+    float* m_scores;          // [queries, m_stride]
+    float* m_context;         // [queries, m_columns]
+    std::uint16_t* m_rounded; // [queries, m_roundedStride] exponentials, only on matrix tiles
+    std::int64_t m_roundedStride;
+    std::uint16_t* m_queries; // [queries, m_columns], only on matrix tiles
     std::int64_t m_begin = 0;
     std::int64_t m_end = 0;
     SoftmaxRow m_rows[VectorLoops::blockQueries];

@@ -1,5 +1,7 @@
 #include "backends/kernels/vector_loops.h"
 
+#include "backends/kernels/amx_rows.h"
+
 #include <algorithm>
 #include <atomic>
 
@@ -27,7 +29,10 @@ std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape
     std::int64_t group = 0; // number of query heads of the largest KV group
     for (int i = 0; i < shape.kvHeads; ++i)
         group = std::max<std::int64_t>(group, shape.groupHeads(i));
-    const std::int64_t ofBlock = VectorLoops::blockQueries * (runKeys + loops.lanes + columns);
+    constexpr std::int64_t step = amx::RowProduct::width;
+    const std::int64_t onTiles =
+        (runKeys + 2 * step) / 2 + 3 * (columns + step) / 2; // in bfloat16, but for the context
+    const std::int64_t ofBlock = VectorLoops::blockQueries * (runKeys + loops.lanes + columns + onTiles);
     const std::int64_t ofGroup = group * (scores + 2 * columns) + 2 * VectorLoops::blockKeys * columns;
     return ofBlock > ofGroup ? ofBlock : ofGroup;
 }

@@ -4,6 +4,7 @@
 #include "backends/kernels/block_type.h"
 #include "backends/kernels/layer_loops.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -33,7 +34,10 @@ struct QueryBlock {
     const float* panels = nullptr;  ///< keys from keyFrom on, in panels of [headDim, panelKeys]
     const float* values = nullptr;  ///< values from keyFrom on, valueStride apart, padded to whole vectors
     std::int64_t valueStride = 0;
-    Destination context; ///< context of the first query
+    const std::byte* keyTiles = nullptr;   ///< instead of panels and values: keys from keyFrom on in bfloat16, for
+                                           ///< products on matrix tiles (amx_rows.h), in strips of 32 keys
+    const std::byte* valueTiles = nullptr; ///< the values in steps of 32 keys, each with strips of 32 columns
+    Destination context;                   ///< context of the first query
     std::int64_t contextStride = 0;
     std::int64_t runKeys = 0; ///< number of keys whose scores are in memory at a time, a multiple of panelKeys
     FeatureOutput features;   ///< the features shiftedLog and shifted need all keys in one run

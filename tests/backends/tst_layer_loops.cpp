@@ -2,6 +2,7 @@
 // with tensors in float64.
 
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
+#include "backends/kernels/amx_products.h"
 #include "backends/kernels/layer_loops.h"
 #include "backends/kernels/packed_matrix.h"
 #include "backends/kernels/plain_loops.h"
@@ -41,6 +42,18 @@ at::Tensor inBothTypes(std::vector<std::int64_t> sizes, const Loop& loop) {
     loop(halves);
     const bool same = at::where(floats.isnan(), halves.isnan(), floats.to(at::kBFloat16).eq(halves)).all().item<bool>();
     return same ? floats : at::Tensor(); // an undefined tensor, so that the caller's comparison fails
+}
+
+template <typename Loop>
+at::Tensor inType(at::ScalarType type, std::vector<std::int64_t> sizes, const Loop& loop) {
+    const at::Tensor out = at::full(sizes, notANumber, type);
+    loop(out);
+    return out;
+}
+
+/// Whether attention with bfloat16 output is computed on matrix tiles.
+bool usesTiles() {
+    return vectorLoops().lanes == amx::tileWidth && amx::isHere();
 }
 
 struct AttentionCase {
@@ -83,6 +96,14 @@ const std::vector<AttentionCase> attentionCases = {
     {"negative scale", {.heads = 2, .kvHeads = 1, .headDim = 8, .scale = -0.3F}, {0, 90}, {30, 1}, 30},
 };
 
+/// On matrix tiles, exponentials are rounded to 8 bits, as the output.
+constexpr double tileTolerance = 1.0 / 256;
+
+/// The norm of the error, relative to that of the wanted numbers.
+double normOfError(const at::Tensor& is, const at::Tensor& wanted) {
+    return ((wide(is) - wanted).norm() / wanted.norm()).item<double>();
+}
+
 /// Random queries of a case, and a KV cache that holds NaN after the last key.
 struct AttentionInput {
     at::Tensor queries;
@@ -104,21 +125,40 @@ struct AttentionInput {
         }
     }
 
-    at::Tensor attended(const AttentionCase& c) const {
-        const KeyValueViews views{keys.data_ptr<float>(), values.data_ptr<float>(), keys.size(2)};
-        return inBothTypes({queries.size(0), c.positions, std::int64_t{c.shape.heads} * c.shape.headDim},
-                           [&](const at::Tensor& out) { attend(queries, views, c.shape, c.first, c.lengths, out); });
+    KeyValueViews views() const { return {keys.data_ptr<float>(), values.data_ptr<float>(), keys.size(2)}; }
+    std::vector<std::int64_t> contextSizes(const AttentionCase& c) const {
+        return {queries.size(0), c.positions, std::int64_t{c.shape.heads} * c.shape.headDim};
     }
 
-    at::Tensor described(const AttentionCase& c, std::span<const AttentionFeature> wanted) const {
-        const KeyValueViews views{keys.data_ptr<float>(), values.data_ptr<float>(), keys.size(2)};
+    /// The input rounded to bfloat16.
+    AttentionInput rounded() const {
+        AttentionInput input = *this;
+        for (at::Tensor* tensor : {&input.queries, &input.keys, &input.values})
+            *tensor = tensor->to(at::kBFloat16).to(at::kFloat);
+        return input;
+    }
+
+    /// On matrix tiles, bfloat16 outputs are not rounded float32 outputs.
+    at::Tensor attended(const AttentionCase& c) const {
+        const auto loop = [&](const at::Tensor& out) { attend(queries, views(), c.shape, c.first, c.lengths, out); };
+        return usesTiles() ? inType(at::kFloat, contextSizes(c), loop) : inBothTypes(contextSizes(c), loop);
+    }
+    at::Tensor attendedOnTiles(const AttentionCase& c) const {
+        return inType(at::kBFloat16, contextSizes(c),
+                      [&](const at::Tensor& out) { attend(queries, views(), c.shape, c.first, c.lengths, out); });
+    }
+
+    at::Tensor described(const AttentionCase& c, std::span<const AttentionFeature> wanted,
+                         at::ScalarType type = at::kFloat) const {
         at::Tensor features = at::zeros({queries.size(0), c.shape.heads, std::ssize(wanted), c.positions}, at::kFloat);
-        const at::Tensor context = inBothTypes(
-            {queries.size(0), c.positions, std::int64_t{c.shape.heads} * c.shape.headDim}, [&](const at::Tensor& out) {
-                attendWithFeatures(queries, views, c.shape, c.first, c.lengths, out, wanted, features);
-            });
-        // An undefined tensor makes the caller's comparison fail.
-        return worst(context, wide(attended(c))) < 1e-5 ? features : at::Tensor();
+        const at::Tensor context = inType(type, contextSizes(c), [&](const at::Tensor& out) {
+            attendWithFeatures(queries, views(), c.shape, c.first, c.lengths, out, wanted, features);
+        });
+        // A single query is attended to on tiles only if features are computed. An undefined tensor makes the caller's
+        // comparison fail.
+        const bool isSame = type == at::kFloat ? worst(context, wide(attended(c))) < 1e-5
+                                               : normOfError(context, wide(attendedOnTiles(c))) < tileTolerance;
+        return isSame ? features : at::Tensor();
     }
 
     /// The expected attention features, computed from attention probabilities in float64. They are 0 at the positions
@@ -275,6 +315,20 @@ private slots:
             for (const auto& wanted : {summed, all})
                 verify(QString("description: %1").arg(c.name),
                        worst(input.described(c, wanted), input.plainlyDescribed(c, wanted)), 2e-5);
+        }
+    }
+
+    void attentionOnMatrixTilesIsThatOfRoundedNumbers() {
+        if (!usesTiles())
+            QSKIP("this processor has no matrix tiles");
+        using Kind = AttentionFeature::Kind;
+        const std::vector<AttentionFeature> wanted{{Kind::key, 0}, {Kind::band, -3, 0}, {Kind::entropy}};
+        for (const AttentionCase& c : attentionCases) {
+            const AttentionInput input = AttentionInput(c).rounded();
+            verify(QString("attention on matrix tiles: %1").arg(c.name),
+                   normOfError(input.attendedOnTiles(c), input.plain(c, at::kDouble)), tileTolerance);
+            verify(QString("description on matrix tiles: %1").arg(c.name),
+                   worst(input.described(c, wanted, at::kBFloat16), input.plainlyDescribed(c, wanted)), 2e-5);
         }
     }
 
