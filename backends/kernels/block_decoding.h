@@ -121,9 +121,8 @@ private:
 
 /// Makes the compiler read an array from memory again. Otherwise it takes numbers from the vectors that were stored, by
 /// shuffles, which are slower than loads that widen or repeat numbers.
-template <typename Array>
-SECATEUR_INLINE void keepInMemory(Array& array) {
-    asm("" : "+m"(array));
+SECATEUR_INLINE void keepInMemory(const void* numbers) {
+    asm volatile("" : : "r"(numbers) : "memory");
 }
 
 /// What open() reads: a block, or a run of numbers without blocks.
@@ -249,10 +248,10 @@ struct StoredQ5_1 : DecodedAtOnce<BlockType::q5_1> {
     }
 };
 
-/// The scales and minima of the eight runs of a block of Q4_K or Q5_K.
+/// The scales of the eight runs of a block of Q4_K or Q5_K, and their least numbers: minus the stored minima.
 struct RunScales {
     float scales[8];
-    float minima[8];
+    float least[8];
 
     /// Each number has six bits; quants.cpp explains how they are packed. Four numbers are unpacked at a time.
     SECATEUR_INLINE void open(const std::uint8_t* block, const float* halves) {
@@ -263,17 +262,17 @@ struct RunScales {
                                          second & 0x3f3f3f3fU,
                                          (third >> 4 & 0x0f0f0f0fU) | (second >> 2 & 0x30303030U)};
         const float scale = halfAt(block, halves);
-        const float least = halfAt(block + 2, halves);
+        const float minimum = halfAt(block + 2, halves);
         const auto* bytes = reinterpret_cast<const std::uint8_t*>(packed);
 #pragma GCC unroll 4
         for (int i = 0; i < 16; i += lanes) {
-            const Vec factor = laneNumbers() + i < 8 ? all(scale) : all(least);
+            const Vec factor = laneNumbers() + i < 8 ? all(scale) : all(-minimum);
             store(scales + i, toFloats(unsignedAt(bytes + i)) * factor);
         }
-        keepInMemory(*this);
+        keepInMemory(scales);
     }
 };
-static_assert(sizeof(RunScales) == 16 * sizeof(float), "open() writes scales and minima as one array");
+static_assert(sizeof(RunScales) == 16 * sizeof(float), "open() writes both as one array");
 
 struct StoredQ4_K : DecodedAtOnce<BlockType::q4_k> {
     const std::uint8_t* codes;
@@ -284,7 +283,7 @@ struct StoredQ4_K : DecodedAtOnce<BlockType::q4_k> {
         codes = block + 16;
     }
     SECATEUR_INLINE void decode(int run, Run& numbers) const {
-        const FourBits values(of.scales[run], -of.minima[run]);
+        const FourBits values(of.scales[run], of.least[run]);
 #pragma GCC unroll 8
         for (int i = 0; i < runVectors; ++i)
             numbers[i] = values.at(unsignedAt(codes + run / 2 * 32 + lanes * i) >> run % 2 * 4);
@@ -301,12 +300,12 @@ SECATEUR_INLINE Pairs allBytes(std::uint8_t byte) {
 }
 
 /// A vector of a run of bytes that is followed by itself.
-SECATEUR_INLINE Pairs twice(const std::uint8_t* from, int vector) {
-    constexpr int bytes = lanes == 16 ? runLength : 4 * lanes;
-    Pairs pairs;
-    for (int to = 0; to < 4 * lanes; to += bytes)
-        __builtin_memcpy(reinterpret_cast<std::uint8_t*>(&pairs) + to, from + vector * 4 * lanes % runLength, bytes);
-    return pairs;
+SECATEUR_INLINE Pairs twice(const std::uint8_t* from, [[maybe_unused]] int vector) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<Pairs>(_mm512_maskz_broadcast_i64x4(0xff, read<__m256i_u>(from)));
+#else
+    return read<Pairs>(from + vector * 4 * lanes % runLength);
+#endif
 }
 
 /// Numbers of bits by which the pairs of two runs are shifted.
@@ -342,7 +341,7 @@ struct StoredQ5_K : DecodedAtOnce<BlockType::q5_k> {
     SECATEUR_INLINE void decode(int run, Run& numbers) const {
 #pragma GCC unroll 8
         for (int i = 0; i < runVectors; ++i)
-            numbers[i] = toFloats(unsignedAt(codes + run * runLength + lanes * i)) * of.scales[run] - of.minima[run];
+            numbers[i] = toFloats(unsignedAt(codes + run * runLength + lanes * i)) * of.scales[run] + of.least[run];
     }
 };
 
