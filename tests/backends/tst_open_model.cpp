@@ -380,6 +380,13 @@ private slots:
         };
         QCOMPARE(budget(comfortable), comfortable / 2);
         QCOMPARE(budget(comfortable - 1), 0);
+        const auto beside = [&](std::int64_t kept, std::int64_t available) {
+            return bytesBesideWeights(*model, ComputeType::float32, {kept, true}, available);
+        };
+        constexpr std::int64_t large = std::int64_t{1} << 30;
+        QCOMPARE(beside(0, 1000), 0);
+        QCOMPARE(beside(0, large + 1000), beside(0, large) + 1000);
+        QVERIFY(beside(large, large) < beside(0, large));
     }
 
     void aVocabularyWithoutWeightsIsRefused() {
