@@ -193,7 +193,7 @@ SumParts emptySums(const Model& model, int layer, const LayerMask& mask, Project
         throw Error(fmt::format("needs about {} of memory to fit a compensation of layer {}, but {} are available",
                                 shortBytes(static_cast<double>(needed)), layer,
                                 shortBytes(static_cast<double>(available))),
-                    model.card().path, "Close other programs, or choose a smaller --memory-budget");
+                    model.card().path, "Close other programs");
     return {FitSums(width, spec.hidden, device), FitSums(width, spec.hidden, device)};
 }
 

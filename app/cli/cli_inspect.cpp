@@ -34,7 +34,7 @@ struct InspectArguments {
 };
 
 /// The values of a field over the layers: "9", or "6 to 9" if they differ.
-std::string range(const ModelSpec& spec, int LayerSpec::* member) {
+std::string range(const ModelSpec& spec, int LayerSpec::*member) {
     const auto [least, most] = std::minmax_element(spec.layers.begin(), spec.layers.end(),
                                                    [&](const auto& a, const auto& b) { return a.*member < b.*member; });
     if (least == spec.layers.end())

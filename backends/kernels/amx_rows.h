@@ -5,8 +5,8 @@
 
 namespace secateur::amx {
 
-/// The product of 16 rows of bfloat16 numbers, which are not packed, and a packed right factor (amx_tiles.h). This
-/// header includes no other, so that sources for one instruction set may include it.
+/// The product of 16 rows of bfloat16 numbers, which are not packed, and a packed right factor (amx_tiles.h). A header
+/// of its own without inline functions, because sources that are compiled for one instruction set include it.
 struct RowProduct {
     const std::uint16_t* rows = nullptr; ///< [16, 32 steps], rowStride from one row to the next
     std::int64_t rowStride = 0;
@@ -24,7 +24,7 @@ struct RowProduct {
     static constexpr std::int64_t pieceBytes = 2048;
 };
 
-/// Products for which amx::areBuilt must be true, on a processor with tiles.
+/// Only on processors with tiles, and only if areBuilt (amx_tiles.h).
 void multiply(const RowProduct& product);
 
 } // namespace secateur::amx

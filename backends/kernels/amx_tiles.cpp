@@ -199,6 +199,9 @@ void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float*
     }
 }
 
+static_assert(RowProduct::height == widthOf(Side::left) && RowProduct::width == widthOf(Side::right) &&
+              RowProduct::width == stepDepth && RowProduct::pieceBytes == tilesOf(Side::right) * tileBytes);
+
 void multiply(const RowProduct& product) {
     const std::int64_t resultBytes = product.resultStride * 4;
     _tile_loadconfig(&configuration);

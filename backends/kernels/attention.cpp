@@ -223,11 +223,12 @@ private:
         if (m_isOnTiles) {
             block.keyTiles = reinterpret_cast<const std::byte*>(packed);
             block.valueTiles = reinterpret_cast<const std::byte*>(packed + valueTiles(row));
+        } else {
+            block.panels = packed;
+            block.values = packsValues() ? packed + packedKeys(row) * m_shape.headDim
+                                         : m_keysAndValues.values + cachedAt(row.number, group, row.keyFrom);
+            block.valueStride = m_columns;
         }
-        block.panels = packed;
-        block.values = packsValues() ? packed + packedKeys(row) * m_shape.headDim
-                                     : m_keysAndValues.values + cachedAt(row.number, group, row.keyFrom);
-        block.valueStride = m_columns;
         block.context = contextAt(row.number, begin, head);
         block.contextStride = contextWidth();
         block.runKeys = runKeysOf(row);

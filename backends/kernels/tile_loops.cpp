@@ -125,8 +125,15 @@ private:
             const std::int64_t steps = inSteps(keys.end - m_begin - begin) / RowProduct::width;
             const std::int64_t piece = (m_begin + begin - m_block.keyFrom) / RowProduct::width * runBytes;
             float* scores = m_scores + first * m_stride + begin;
-            amx::multiply({m_queries + first * m_columns, m_columns, m_block.keyTiles + piece, strips, steps,
-                           RowProduct::pieceBytes, runBytes, scores, m_stride, false});
+            amx::multiply({.rows = m_queries + first * m_columns,
+                           .rowStride = m_columns,
+                           .pieces = m_block.keyTiles + piece,
+                           .steps = strips,
+                           .strips = steps,
+                           .stepBytes = RowProduct::pieceBytes,
+                           .stripBytes = runBytes,
+                           .result = scores,
+                           .resultStride = m_stride});
             std::uint16_t* rounded = m_rounded + first * m_roundedStride + begin;
             for (int query = first; query < first + m_tiles.size(first); ++query) {
                 softmax(query);
@@ -134,8 +141,16 @@ private:
                 for (std::int64_t i = 0; i < steps * RowProduct::width; i += lanes)
                     storeSome(rounded + row * m_roundedStride + i, load(scores + row * m_stride + i), lanes);
             }
-            amx::multiply({rounded, m_roundedStride, m_block.valueTiles + piece, steps, strips, runBytes,
-                           RowProduct::pieceBytes, m_context + first * m_columns, m_columns, true});
+            amx::multiply({.rows = rounded,
+                           .rowStride = m_roundedStride,
+                           .pieces = m_block.valueTiles + piece,
+                           .steps = steps,
+                           .strips = strips,
+                           .stepBytes = runBytes,
+                           .stripBytes = RowProduct::pieceBytes,
+                           .result = m_context + first * m_columns,
+                           .resultStride = m_columns,
+                           .adds = true});
         }
     }
 

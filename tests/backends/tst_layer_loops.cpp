@@ -151,9 +151,11 @@ struct AttentionInput {
     at::Tensor described(const AttentionCase& c, std::span<const AttentionFeature> wanted,
                          at::ScalarType type = at::kFloat) const {
         at::Tensor features = at::zeros({queries.size(0), c.shape.heads, std::ssize(wanted), c.positions}, at::kFloat);
-        const at::Tensor context = inType(type, contextSizes(c), [&](const at::Tensor& out) {
+        const auto loop = [&](const at::Tensor& out) {
             attendWithFeatures(queries, views(), c.shape, c.first, c.lengths, out, wanted, features);
-        });
+        };
+        const at::Tensor context =
+            usesTiles() ? inType(type, contextSizes(c), loop) : inBothTypes(contextSizes(c), loop);
         // A single query is attended to on tiles only if features are computed. An undefined tensor makes the caller's
         // comparison fail.
         const bool isSame = type == at::kFloat ? worst(context, wide(attended(c))) < 1e-5
