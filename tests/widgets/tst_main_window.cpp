@@ -825,7 +825,7 @@ void TestMainWindow::windowFitsSmallScreens() {
         dock->raise();
         program.settle();
         for (const auto* area : dock->findChildren<QScrollArea*>()) // a panel that is too wide is cut off
-            QVERIFY2(area->widget()->width() <= area->viewport()->width(), qPrintable(dock->objectName()));
+            QTRY_VERIFY2(area->widget()->width() <= area->viewport()->width(), qPrintable(dock->objectName()));
     }
 }
 
