@@ -80,11 +80,17 @@ std::size_t metadataLength(std::string_view text) {
 std::string sentence(const LogitDifference& verified) {
     if (verified.tokens == 0)
         return "Not verified: Secateur writes this format, but does not read it";
-    constexpr double mostOfSums = 1e-4; // larger ones come from weights that were rounded to another type
-    return fmt::format("Verified: logits {} the masked model{} (max. difference {} of {} on {} tokens)",
-                       verified.relative() > mostOfSums ? "differ from those of" : "match",
-                       verified.relative() > mostOfSums ? ", because weights were rounded" : "",
-                       significant(verified.most), significant(verified.scale), verified.tokens);
+    constexpr double mostOfSums = 1e-4; // larger ones come from rounded weights, or from layers that magnify rounding
+    const bool differ = verified.relative() > mostOfSums;
+    const char* reason = !differ                      ? ""
+                         : verified.hasRoundedWeights ? ", because weights were rounded"
+                                                      : ", because the masked model magnifies rounding";
+    return fmt::format("Verified: logits {} the masked model{} (max. difference {} of {} on {} tokens{})",
+                       differ ? "differ from those of" : "match", reason, significant(verified.most),
+                       significant(verified.scale), verified.tokens,
+                       differ && !verified.hasRoundedWeights
+                           ? fmt::format("; {} for equal inputs of each layer, relative", significant(verified.step))
+                           : "");
 }
 
 std::string exportCard(const ExportFacts& facts, std::string_view sourceCard) {

@@ -15,6 +15,11 @@ struct LogitDifference {
     double scale = 0; ///< largest absolute logit of the first model
     int tokens = 0;   ///< number of tokens that were compared; 0 = the export was not reopened
     int layer = -1;   ///< first layer of the second model after which the residual streams differ; -1 = none
+    /// Largest difference of one layer's update of the residual stream, or of the logits, if both models compute it
+    /// from the same stream: relative to the largest number of the update, or logit, at that position. -1 = not
+    /// computed
+    double step = -1;
+    bool hasRoundedWeights = false; ///< whether weights of the second model were rounded to another type
     double relative() const { return scale > 0 ? most / scale : most; }
 };
 

@@ -37,6 +37,12 @@ bool differ(const at::Tensor& expected, const at::Tensor& found) {
     return !((expected - found).abs().max().item<double>() <= tolerance * expected.abs().max().item<double>());
 }
 
+/// The largest ratio of errors to scales of the same shape; of 0 and 0 it is 0. Infinite if an error is NaN.
+double largestRatio(const at::Tensor& errors, const at::Tensor& scales) {
+    const double most = (errors / scales.clamp_min(std::numeric_limits<float>::min())).max().item<double>();
+    return std::isnan(most) ? std::numeric_limits<double>::infinity() : most;
+}
+
 } // namespace
 
 Batch probeTokens(const ModelSpec& spec) {
@@ -70,18 +76,22 @@ RecordedRun recordRun(const Model& model, const Plan& plan, const Batch& batch, 
     return run;
 }
 
-double updateDifference(const RecordedRun& first, const Model& second, const Plan& plan, std::span<const int> layers,
-                        const Batch& batch) {
-    double most = 0;
+StepDifference stepDifference(const RecordedRun& first, const Model& second, const Plan& plan,
+                              std::span<const int> layers, const Batch& batch) {
+    StepDifference most;
     for (std::size_t i = 0; i < layers.size(); ++i) {
         const at::Tensor& input = first.streams[static_cast<std::size_t>(layers[i])];
         const at::Tensor& expected = first.streams[static_cast<std::size_t>(layers[i]) + 1];
         const at::Tensor found = second.runner().runLayer(plan, static_cast<int>(i), input.clone(), batch);
-        const double scale = (expected - input).abs().max().item<double>();
-        const double difference = (expected - found).abs().max().item<double>();
-        most = std::max(most, std::isnan(difference) ? std::numeric_limits<double>::infinity()
-                              : scale > 0            ? difference / scale
-                                                     : difference);
+        const at::Tensor update = (expected - input).abs();
+        const at::Tensor error = (expected - found).abs();
+        most.layer = std::max(most.layer, largestRatio(error.max(), update.max()));
+        most.position = std::max(most.position, largestRatio(error.amax(-1), update.amax(-1)));
+    }
+    for (int row = 0; row < std::ssize(first.logits); ++row) {
+        const at::Tensor& expected = first.logits[static_cast<std::size_t>(row)];
+        const at::Tensor error = (expected - rowLogits(second, plan, first.streams.back(), batch, row)).abs();
+        most.position = std::max(most.position, largestRatio(error.amax(-1), expected.abs().amax(-1)));
     }
     return most;
 }

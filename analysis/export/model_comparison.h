@@ -29,12 +29,17 @@ struct RecordedRun {
 /// Runs a model one layer at a time. @param plan plan of model.runner()
 RecordedRun recordRun(const Model& model, const Plan& plan, const Batch& batch, const Progress& progress);
 
-/// Difference between the updates of the residual stream by a layer in two models with equal inputs, for all layers.
-/// Rounded weights change the updates little, but weights in the wrong place change them much.
-/// @return the largest difference relative to the largest number of the update
-/// @param layers for each layer of the second model, the layer of the first
-double updateDifference(const RecordedRun& first, const Model& second, const Plan& plan, std::span<const int> layers,
-                        const Batch& batch);
+/// Largest differences between the steps of two models with equal inputs: the updates of the residual stream by each
+/// layer. Unlike differences of logits they are not magnified by later layers. Infinite if a number is NaN.
+struct StepDifference {
+    double layer = 0;    ///< of the updates, relative to the largest number of the layer's update
+    double position = 0; ///< of the updates and of the logits, relative to their largest number at the position
+};
+
+/// Rounded weights change the steps little, but weights in the wrong place change them much.
+/// @param plan plan of second.runner() @param layers for each layer of the second model, the layer of the first
+StepDifference stepDifference(const RecordedRun& first, const Model& second, const Plan& plan,
+                              std::span<const int> layers, const Batch& batch);
 
 /// Runs a second model and compares its logits with those of the first, or their last residual streams if the first has
 /// no logits. So that the weights of only one model need to be in memory, the first has run before.

@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -309,25 +310,35 @@ private:
         const auto plan = model->runner().plan(PruningMask(model->spec()), ComputeType::float32);
         const std::vector<int> layers = sourceLayers();
         m_result.verified = compareLogits(masked, *model, *plan, layers, batch, progress);
-        if (m_plan.tolerance > exportTolerance)
-            checkRounded(updateDifference(masked, *model, *plan, layers, batch));
-        else
-            checkEqual();
-    }
-
-    void checkEqual() const {
-        const LogitDifference& verified = m_result.verified;
-        if (verified.relative() <= m_plan.tolerance)
+        m_result.verified.hasRoundedWeights = m_plan.tolerance > exportTolerance;
+        const bool isEqual = m_result.verified.relative() <= exportTolerance;
+        if (!m_result.verified.hasRoundedWeights && isEqual)
             return;
-        throw Error(
-            fmt::format("reads back with logits that differ from the masked model's by {} (largest logit {}{}); "
-                        "nothing was written",
-                        significant(verified.most), significant(verified.scale),
-                        verified.layer < 0 ? "" : fmt::format("; first in layer {}", verified.layer)),
-            m_request.path, "Infinite and NaN weights cannot be cut by zeros");
+        const StepDifference steps = stepDifference(masked, *model, *plan, layers, batch);
+        m_result.verified.step = steps.position;
+        if (m_result.verified.hasRoundedWeights)
+            checkRounded(steps.layer);
+        else
+            checkMagnified();
     }
 
-    /// Checks an export whose weights were rounded, and says what that does. @param difference updateDifference()
+    /// Checks an export whose logits differ: whether each layer computes the same from the same input.
+    void checkMagnified() {
+        const LogitDifference& verified = m_result.verified;
+        if (!(verified.step <= stepTolerance))
+            throw Error(
+                fmt::format("reads back with logits that differ from the masked model's by {} (largest logit {}{}); "
+                            "nothing was written",
+                            significant(verified.most), significant(verified.scale),
+                            verified.layer < 0 ? "" : fmt::format("; first in layer {}", verified.layer)),
+                m_request.path, std::isfinite(verified.most) ? "" : "Infinite and NaN weights cannot be cut by zeros");
+        m_result.warnings.push_back(fmt::format(
+            "the masked model magnifies rounding: the logits of the export differ from its logits by up to {} of {}, "
+            "although each layer, for the same input, differs by at most {} of its largest number",
+            significant(verified.most), significant(verified.scale), significant(verified.step)));
+    }
+
+    /// Checks an export whose weights were rounded, and says what that does. @param difference StepDifference::layer
     void checkRounded(double difference) {
         if (!(difference <= m_plan.tolerance))
             throw Error(fmt::format("reads back with a layer whose output differs from the masked model's by {} of its "

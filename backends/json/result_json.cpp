@@ -362,10 +362,12 @@ std::string exportJson(const ExportResult& result) {
     OrderedJson files = OrderedJson::array();
     for (const ExportedFile& file : result.files)
         files.push_back({{"path", file.path}, {"bytes", file.bytes}});
-    const OrderedJson verified{{"max_logit_difference", finiteOrNull(result.verified.most)},
-                               {"logit_scale", finiteOrNull(result.verified.scale)},
-                               {"tolerance", result.tolerance},
-                               {"probe_tokens", result.verified.tokens}};
+    OrderedJson verified{{"max_logit_difference", finiteOrNull(result.verified.most)},
+                         {"logit_scale", finiteOrNull(result.verified.scale)},
+                         {"tolerance", result.tolerance},
+                         {"probe_tokens", result.verified.tokens}};
+    if (result.verified.step >= 0)
+        verified["max_step_difference"] = finiteOrNull(result.verified.step);
     OrderedJson document{{"target", result.target},
                          {"layout", result.layout},
                          {"path", result.path},

@@ -3,6 +3,7 @@
 #ifndef Q_MOC_RUN
 #include "analysis/running/runner.h"
 #include "backends/base/mapped_file.h"
+#include "backends/export/export_files.h"
 #include "backends/export/export_targets.h"
 #include "backends/export/weight_cuts.h"
 #include "backends/formats/formats.h"
@@ -579,6 +580,48 @@ private slots:
         });
         QVERIFY2(text.contains("logits that differ from the masked model's"), qPrintable(text));
         QCOMPARE(namesIn(scratch.path()), QStringList{"source"});
+    }
+
+    /// A wrong neuron changes a step far more than rounding does.
+    void stepsShowWrongWeights() {
+        const auto model = fixture("gqa-f32");
+        const PruningMask mask(model->spec());
+        PruningMask wrong = mask;
+        LayerMask layer = wrong.layer(1);
+        layer.neurons[5] = false;
+        wrong.setLayer(1, layer);
+        const auto plain = openModel(model->card().path, {}, {.plain = true});
+        const Batch batch = probeTokens(model->spec());
+        const std::vector<int> layers{0, 1};
+        const auto plan = model->runner().plan(mask, ComputeType::float32);
+        const RecordedRun run = recordRun(*model, *plan, batch, {});
+        const auto steps = [&](const PruningMask& other) {
+            return stepDifference(run, *plain, *plain->runner().plan(other, ComputeType::float32), layers, batch);
+        };
+        const StepDifference equal = steps(mask);
+        const StepDifference different = steps(wrong);
+        qInfo("equal masks %.1e and %.1e, one neuron %.1e and %.1e", equal.layer, equal.position, different.layer,
+              different.position);
+        QVERIFY(equal.layer <= equal.position && equal.position < stepTolerance / 10);
+        QVERIFY(different.layer <= different.position && different.position > 10 * stepTolerance);
+    }
+
+    /// Under this mask logits in float32 differ from those in float64 by 4e-4 of the largest, in transformers too.
+    void masksThatMagnifyRoundingAreExported() {
+        if (demoModel().isEmpty())
+            QSKIP("the demo model is not there");
+        const Scratch scratch;
+        const QString mask = scratch.path("m.json");
+        const QString out = scratch.path("out.gguf");
+        QCOMPARE(run({"prune", demoModel(), "--strategy", "mag_sp", "--budget", "params:25%", "--out", mask}).status,
+                 0);
+        const Outcome exported = run({"export", demoModel(), "--mask", mask, "--as", "masked", "--out", out, "--json"});
+        QCOMPARE(exported.status, 0);
+        const nlohmann::json verified = exported.json().at("verified");
+        const double step = verified.value("max_step_difference", 0.0);
+        qInfo("logits differ by %.1e of %.1e, steps by %.1e", verified.at("max_logit_difference").get<double>(),
+              verified.at("logit_scale").get<double>(), step);
+        QVERIFY(step < stepTolerance / 10);
     }
 
     void weightsInSharedBytesAreRefused() {
