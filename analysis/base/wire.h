@@ -41,7 +41,7 @@ public:
         Wire<Value>::write(*this, value);
     }
     void putBytes(const void* begin, std::size_t count) { m_bytes.append(static_cast<const char*>(begin), count); }
-    std::string take() { return std::move(m_bytes); }
+    [[gnu::noinline]] std::string take() { return std::move(m_bytes); } // inlined, GCC 12 warns of its bug 105329
 
 private:
     std::string m_bytes;

@@ -118,9 +118,12 @@ at::Tensor embedBatch(const Model& model, const EmbeddingAndHead& weights, const
     return x.contiguous();
 }
 
+at::Tensor OutputHead::headInput(const at::Tensor& x) const {
+    return m_weights.finalNorm ? m_math.normalised(m_weights.finalNorm, x) : m_math.forProduct(x);
+}
+
 at::Tensor OutputHead::rawLogits(const at::Tensor& x) const {
-    const at::Tensor read = m_weights.finalNorm ? m_math.normalised(m_weights.finalNorm, x) : m_math.forProduct(x);
-    return m_math.linear(m_weights.lmHead, read);
+    return m_math.linear(m_weights.lmHead, headInput(x));
 }
 
 at::Tensor OutputHead::logits(const at::Tensor& x) const {
@@ -145,13 +148,15 @@ TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets
     const std::vector<std::int64_t>& positions = wanted.positions;
     std::vector<float> nats(positions.size());
     std::vector<std::uint8_t> greedy(positions.size());
-    const auto step = static_cast<std::size_t>(rowsAtOnce(m_spec.vocab, x.device().is_cpu()));
+    const auto step = m_math.keepsLogits(m_weights.lmHead)
+                          ? static_cast<std::size_t>(rowsAtOnce(m_spec.vocab, x.device().is_cpu()))
+                          : positions.size();
     for (std::size_t begin = 0; begin < positions.size(); begin += step) {
         const std::size_t count = std::min(step, positions.size() - begin);
-        const at::Tensor raw = rawLogits(wanted.rows(x, begin, count));
-        m_math.crossEntropy(raw, std::span(wanted.targets).subspan(begin, count),
-                            static_cast<float>(m_spec.logitSoftcap), std::span(nats).subspan(begin, count),
-                            std::span(greedy).subspan(begin, count));
+        m_math.headCrossEntropy(m_weights.lmHead, headInput(wanted.rows(x, begin, count)),
+                                std::span(wanted.targets).subspan(begin, count),
+                                static_cast<float>(m_spec.logitSoftcap), std::span(nats).subspan(begin, count),
+                                std::span(greedy).subspan(begin, count));
     }
     TokenLosses losses{std::vector<float>(targets.size()), std::vector<std::uint8_t>(targets.size())};
     for (std::size_t i = 0; i < positions.size(); ++i) {

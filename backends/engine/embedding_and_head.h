@@ -24,6 +24,7 @@ public:
         , m_math(math) {}
 
     /// For decoders: [n, hidden] -> logits [n, vocab] float32, before the softcap.
+    at::Tensor headInput(const at::Tensor& x) const;
     at::Tensor rawLogits(const at::Tensor& x) const;
     /// For decoders: logits after the softcap.
     at::Tensor logits(const at::Tensor& x) const;

@@ -8,6 +8,7 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace secateur {
 
@@ -113,6 +114,16 @@ public:
         return hidden;
     }
 
+    at::Tensor hiddenUnits(const Linear& gateUp, const at::Tensor& input, Activation activation,
+                           bool gated) const override {
+        const auto panels = tilePanelsOf(gateUp);
+        if (!panels || input.size(0) <= PackedMatrix::fewRows)
+            return LayerMath::hiddenUnits(gateUp, input, activation, gated);
+        at::Tensor hidden = at::empty({input.size(0), gateUp.out / (gated ? 2 : 1)}, m_type);
+        activateOnTiles(*panels, input, biasOf(gateUp), activation, gated, hidden);
+        return hidden;
+    }
+
     /// Computes the MLP for a few tokens at a time, so that the widest tensors of a layer are never in memory as a
     /// whole.
     at::Tensor addMlp(const at::Tensor& sum, const ModelSpec& spec, const PlanLayer& layer, const at::Tensor& input,
@@ -124,8 +135,8 @@ public:
             slice = sum.size(0); // an element's index determines whether it is dropped
         for (std::int64_t begin = 0; begin < sum.size(0); begin += slice) {
             const std::int64_t count = std::min(slice, sum.size(0) - begin);
-            const at::Tensor projected = linear(layer.gateUp, input.narrow(0, begin, count));
-            const at::Tensor hidden = activated(projected, spec.activation, spec.gatedMlp);
+            const at::Tensor hidden =
+                hiddenUnits(layer.gateUp, input.narrow(0, begin, count), spec.activation, spec.gatedMlp);
             addLinear(sum.narrow(0, begin, count), layer.down, hidden);
         }
         return sum;
@@ -164,7 +175,28 @@ public:
         crossEntropyRows(logits, targets, softcap, losses, greedy);
     }
 
+    void headCrossEntropy(const Linear& head, const at::Tensor& input, std::span<const int> targets, float softcap,
+                          std::span<float> losses, std::span<std::uint8_t> greedy) const override {
+        if (const auto panels = tilePanelsOf(head); panels && input.size(0) > PackedMatrix::fewRows)
+            crossEntropyOnTiles(*panels, input, biasOf(head), targets, softcap, losses, greedy);
+        else
+            LayerMath::headCrossEntropy(head, input, targets, softcap, losses, greedy);
+    }
+
+    bool keepsLogits(const Linear& head) const override { return !tilePanelsOf(head); }
+
 private:
+    /// The weight, if its products with many tokens can be used on matrix tiles before they are in memory.
+    static std::optional<WeightPanels> tilePanelsOf(const Linear& linear) {
+        if (!linear.packed || !linear.updates.empty() || linear.inputFactors.defined())
+            return {};
+        return linear.packed->tilePanels();
+    }
+
+    static const float* biasOf(const Linear& linear) {
+        return linear.bias.defined() ? linear.bias.data_ptr<float>() : nullptr;
+    }
+
     static void showProjections(const at::Tensor& projected, const AttentionInput& input, TapObserver& observer) {
         const LayerSpec& spec = input.layer.spec;
         const at::Tensor all = projected.view({projected.size(0), -1, spec.headDim});

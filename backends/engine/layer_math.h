@@ -75,6 +75,11 @@ public:
     virtual at::Tensor addLinear(at::Tensor sum, const Linear& linear, const at::Tensor& input) const = 0;
     /// The hidden units of the MLP in the plan's type. @param projected output of the gate and up projections
     virtual at::Tensor activated(const at::Tensor& projected, Activation activation, bool gated) const = 0;
+    /// activated(linear(gateUp, input))
+    virtual at::Tensor hiddenUnits(const Linear& gateUp, const at::Tensor& input, Activation activation,
+                                   bool gated) const {
+        return activated(linear(gateUp, input), activation, gated);
+    }
     /// sum + MLP(input), without taps. The implementation may overwrite `sum`.
     /// @param isLast whether nothing reads the values of the result. An implementation with gradients may then skip
     /// them
@@ -87,6 +92,13 @@ public:
     /// Like crossEntropyRows() in layer_loops.h.
     virtual void crossEntropy(const at::Tensor& logits, std::span<const int> targets, float softcap,
                               std::span<float> losses, std::span<std::uint8_t> greedy) const = 0;
+    /// crossEntropy() of linear(head, input)
+    virtual void headCrossEntropy(const Linear& head, const at::Tensor& input, std::span<const int> targets,
+                                  float softcap, std::span<float> losses, std::span<std::uint8_t> greedy) const {
+        crossEntropy(linear(head, input), targets, softcap, losses, greedy);
+    }
+    /// Whether headCrossEntropy() has the logits of all tokens in memory.
+    virtual bool keepsLogits(const Linear& /*head*/) const { return true; }
 };
 
 /// The input of a projection times Linear::inputFactors.

@@ -86,8 +86,7 @@ at::Tensor LayerPass::afterAttention(const at::Tensor& x, const at::Tensor& upda
 }
 
 at::Tensor LayerPass::mlpHidden(const at::Tensor& input) const {
-    const at::Tensor projected = m_math.linear(m_layer.gateUp, input);
-    at::Tensor hidden = m_math.activated(projected, m_input.spec.activation, m_input.spec.gatedMlp);
+    at::Tensor hidden = m_math.hiddenUnits(m_layer.gateUp, input, m_input.spec.activation, m_input.spec.gatedMlp);
     show(Tap::mlpHidden, hidden);
     return hidden;
 }

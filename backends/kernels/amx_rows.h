@@ -24,7 +24,28 @@ struct RowProduct {
     static constexpr std::int64_t pieceBytes = 2048;
 };
 
+/// The product of rows of bfloat16 numbers, which are not packed, and some columns of a weight in panels
+/// (WeightPanels). Columns are counted in tiles of 16.
+struct PanelRows {
+    const std::uint16_t* rows = nullptr; ///< [count, at least 32 steps], rowStride from one row to the next
+    std::int64_t rowStride = 0;
+    std::int64_t count = 0;
+    std::int64_t steps = 0;               ///< whole steps of 32 terms
+    const std::uint16_t* rests = nullptr; ///< [count, 32] the terms after them, padded with zeros; null = none
+    const std::byte* panels = nullptr;    ///< panels of [steps, 16, 64, 2] numbers, panelBytes each
+    std::int64_t panelBytes = 0;
+    std::int64_t firstTile = 0;
+    std::int64_t tiles = 0;
+    std::int64_t lastColumns = 16; ///< number of columns of the last tile
+    float* result = nullptr;       ///< [count, columns of all tiles], resultStride from one row to the next
+    std::int64_t resultStride = 0;
+    bool adds = false; ///< whether the product is added to the result instead of replacing it
+
+    static constexpr std::int64_t panelTiles = 4;
+};
+
 /// Only on processors with tiles, and only if areBuilt (amx_tiles.h).
 void multiply(const RowProduct& product);
+void multiply(const PanelRows& product);
 
 } // namespace secateur::amx

@@ -228,6 +228,86 @@ void multiply(const RowProduct& product) {
     _tile_release();
 }
 
+namespace {
+
+/// Sets the sizes of tiles 0 to 3 for a product of fewer rows or columns: results, left factor, right factor.
+void configure(std::int64_t rows, std::int64_t columns) {
+    Configuration made;
+    for (const int tile : {0, 1, 2})
+        made.rows[tile] = static_cast<std::uint8_t>(rows);
+    for (const int tile : {0, 1, 3})
+        made.bytes[tile] = static_cast<std::uint16_t>(columns * 4);
+    asm volatile("" : : "r"(&made) : "memory"); // GCC's _tile_loadconfig says that it reads only the first 8 bytes
+    _tile_loadconfig(&made);
+}
+
+constexpr std::int64_t panelRowBytes = PanelRows::panelTiles * rowBytes;
+constexpr std::int64_t panelStepBytes = tileWidth * panelRowBytes;
+
+/// Multiplies up to 16 rows with one tile of columns, or two. @param rests of the first row; may be null
+template <bool isPair>
+void multiplyTiles(const PanelRows& p, std::int64_t row, const std::byte* first, const std::byte* second,
+                   float* result) {
+    const std::int64_t resultBytes = p.resultStride * 4;
+    if (p.adds) {
+        _tile_loadd(0, result, resultBytes);
+        if constexpr (isPair)
+            _tile_loadd(1, result + tileWidth, resultBytes);
+    } else {
+        _tile_zero(0);
+        if constexpr (isPair)
+            _tile_zero(1);
+    }
+    const auto step = [&](const std::uint16_t* left, std::int64_t leftBytes, std::int64_t place) {
+        _tile_loadd(2, left, leftBytes);
+        _tile_loadd(3, first + place, panelRowBytes);
+        _tile_dpbf16ps(0, 2, 3);
+        if constexpr (isPair) {
+            _tile_loadd(3, second + place, panelRowBytes);
+            _tile_dpbf16ps(1, 2, 3);
+        }
+    };
+    const std::uint16_t* left = p.rows + row * p.rowStride;
+    for (std::int64_t i = 0; i < p.steps; ++i)
+        step(left + i * stepDepth, p.rowStride * 2, i * panelStepBytes);
+    if (p.rests)
+        step(p.rests + row * stepDepth, stepDepth * 2, p.steps * panelStepBytes);
+    _tile_stored(0, result, resultBytes);
+    if constexpr (isPair)
+        _tile_stored(1, result + tileWidth, resultBytes);
+}
+
+/// Multiplies all rows with one or two tiles of columns, which stay in the L1 cache.
+template <bool isPair>
+void multiplyColumns(const PanelRows& p, std::int64_t tile, std::int64_t columns) {
+    const auto place = [&](std::int64_t index) {
+        return p.panels + index / PanelRows::panelTiles * p.panelBytes + index % PanelRows::panelTiles * rowBytes;
+    };
+    const std::byte* first = place(p.firstTile + tile);
+    const std::byte* second = isPair ? place(p.firstTile + tile + 1) : nullptr;
+    float* result = p.result + tile * tileWidth;
+    const std::int64_t whole = p.count / tileWidth * tileWidth;
+    configure(tileWidth, columns);
+    for (std::int64_t row = 0; row < whole; row += tileWidth)
+        multiplyTiles<isPair>(p, row, first, second, result + row * p.resultStride);
+    if (whole == p.count)
+        return;
+    configure(p.count - whole, columns);
+    multiplyTiles<isPair>(p, whole, first, second, result + whole * p.resultStride);
+}
+
+} // namespace
+
+void multiply(const PanelRows& product) {
+    const std::int64_t whole = product.tiles - (product.lastColumns < tileWidth ? 1 : 0);
+    std::int64_t tile = 0;
+    for (; tile + 2 <= whole; tile += 2)
+        multiplyColumns<true>(product, tile, tileWidth);
+    for (; tile < product.tiles; ++tile)
+        multiplyColumns<false>(product, tile, tile < whole ? tileWidth : product.lastColumns);
+    _tile_release();
+}
+
 TileSums sumsOf(const float* first, const float* second) {
     __m512 products = _mm512_setzero_ps();
     __m512 a = products;
@@ -253,6 +333,7 @@ const bool areBuilt = false;
 void pack(const Source&, Side, std::byte*) {}
 void multiply(std::span<const Pair>, const Block&, bool, float*) {}
 void multiply(const RowProduct&) {}
+void multiply(const PanelRows&) {}
 TileSums sumsOf(const float*, const float*) {
     return {};
 }

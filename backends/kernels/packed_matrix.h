@@ -1,7 +1,10 @@
 #pragma once
 
+#include "backends/kernels/panel_tiles.h"
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace at {
 class Tensor;
@@ -22,6 +25,9 @@ public:
     /// @param input [n, in], in the type of the weight, contiguous
     /// @param result [n, out] float32, contiguous
     void multiply(const at::Tensor& input, const at::Tensor& result, bool adds) const;
+
+    /// The weight for products on matrix tiles; nothing if it is float32, or where there are no tiles.
+    std::optional<WeightPanels> tilePanels() const;
 
     std::int64_t bytes() const;
 
