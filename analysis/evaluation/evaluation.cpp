@@ -76,7 +76,7 @@ namespace {
 /// Called with new text of a prompt as soon as later tokens cannot change it.
 using PromptSink = std::function<void(std::size_t prompt, std::string_view text)>;
 
-/// Continues prompts at once, with the settings of the first.
+/// Continues prompts, promptsAtOnce at a time, with the settings of the first.
 std::vector<PromptContinuation> continueTogether(const Model& model, const Plan& plan, const Tokenizer& tokenizer,
                                                  std::span<const PromptRequest> prompts, const Progress& progress,
                                                  const PromptSink& sink) {
@@ -92,7 +92,9 @@ std::vector<PromptContinuation> continueTogether(const Model& model, const Plan&
         for (const int id : ids.back())
             stream.add(id);
     }
-    GenerationRules rules{.newTokens = prompts.front().newTokens, .sampling = prompts.front().sampling};
+    GenerationRules rules{.newTokens = prompts.front().newTokens,
+                          .sampling = prompts.front().sampling,
+                          .rows = static_cast<int>(promptsAtOnce)};
     if (tokenizer.card().eos)
         rules.stopTokens = {*tokenizer.card().eos};
     const auto append = [&](std::size_t prompt, const std::string& piece) {
@@ -142,17 +144,7 @@ std::vector<PromptContinuation> continuePrompts(const Model& model, const Plan& 
         prompts.back().text = text;
         prompts.back().sampling.seed += prompts.size() - 1;
     }
-    std::vector<PromptContinuation> written;
-    for (std::size_t begin = 0; begin < prompts.size(); begin += promptsAtOnce) {
-        const std::size_t count = std::min(promptsAtOnce, prompts.size() - begin);
-        const auto share = [&](std::size_t done) {
-            return static_cast<double>(done) / static_cast<double>(prompts.size());
-        };
-        auto some = continueTogether(model, plan, tokenizer, std::span(prompts).subspan(begin, count),
-                                     progress.part(share(begin), share(begin + count)), {});
-        std::ranges::move(some, std::back_inserter(written));
-    }
-    return written;
+    return continueTogether(model, plan, tokenizer, prompts, progress, {});
 }
 
 } // namespace secateur

@@ -140,7 +140,6 @@ public:
             Sampling sampling = rules.sampling;
             sampling.seed += i;
             m_texts.push_back({prompts[i], static_cast<std::ptrdiff_t>(prompts[i].size()), Sampler(sampling)});
-            m_longest = std::max(m_longest, static_cast<int>(prompts[i].size()));
         }
     }
 
@@ -159,36 +158,100 @@ private:
         std::vector<int> ids; ///< tokens of the prompt and new tokens
         std::ptrdiff_t promptSize;
         Sampler sampler;
+        bool hasBegun = false; ///< whether its prompt was read
         bool goesOn = true;
         TextEnd end = TextEnd::complete;
     };
 
+    using Texts = std::vector<std::size_t>; ///< indices of texts
+
     void work(const Progress& progress) {
-        const auto cache = m_runner.cache(m_plan, rows(), capacity());
-        const std::vector<Batch> prompts = promptChunks();
-        const auto parts = static_cast<double>(prompts.size());
-        const double steps = parts + m_rules.newTokens - 1;
-        choose(logits(prompts, *cache, progress.part(0, parts / steps), "reading the prompt"));
-        for (int i = 1; i < m_rules.newTokens && std::ranges::any_of(m_texts, &Text::goesOn); ++i)
-            choose(logits(std::array{newestTokens()}, *cache,
-                          progress.part((parts + i - 1) / steps, (parts + i) / steps),
-                          fmt::format("token {} of {}", i + 1, m_rules.newTokens)));
+        const std::size_t rows =
+            m_rules.rows > 0 ? std::min(m_texts.size(), static_cast<std::size_t>(m_rules.rows)) : m_texts.size();
+        m_rows.resize(rows);
+        std::iota(m_rows.begin(), m_rows.end(), std::size_t{0});
+        m_begun = rows;
+        const auto cache = m_runner.cache(m_plan, static_cast<int>(rows), capacity());
+        begin(m_rows, *cache, progress);
+        for (refill(*cache, progress); std::ranges::any_of(m_rows, [&](std::size_t text) { return goesOn(text); });
+             refill(*cache, progress)) {
+            const double step = 1 / work();
+            const at::Tensor behind =
+                logits(std::array{newestTokens()}, *cache, progress.part(done(), std::min(1.0, done() + step)),
+                       fmt::format("{} of at most {} tokens", m_tokens, m_texts.size() * newTokens()));
+            choose(m_rows, behind);
+        }
     }
 
-    int rows() const { return static_cast<int>(m_texts.size()); }
+    bool goesOn(std::size_t text) const { return m_texts[text].goesOn; }
+    std::size_t newTokens() const { return static_cast<std::size_t>(m_rules.newTokens); }
+
+    /// Number of tokens of all texts, if each has all of them; a prompt counts as one.
+    double work() const { return static_cast<double>(m_texts.size() * (newTokens() + 1)); }
+
+    /// The part of the work that is done. Texts that have ended have no more to do.
+    double done() const {
+        double tokens = 0;
+        for (const Text& text : m_texts)
+            tokens += !text.goesOn
+                          ? static_cast<double>(newTokens() + 1)
+                          : static_cast<double>(std::ssize(text.ids) - text.promptSize + (text.hasBegun ? 1 : 0));
+        return tokens / work();
+    }
+
+    /// Gives the rows of texts that have ended to the next texts, until all rows go on or no text is left.
+    void refill(KvCache& cache, const Progress& progress) {
+        while (m_begun < m_texts.size()) {
+            std::vector<int> rows;
+            Texts texts;
+            for (std::size_t row = 0; row < m_rows.size() && m_begun < m_texts.size(); ++row)
+                if (!goesOn(m_rows[row])) {
+                    rows.push_back(static_cast<int>(row));
+                    texts.push_back(m_rows[row] = m_begun++);
+                }
+            if (rows.empty())
+                return;
+            const auto own = m_runner.cache(m_plan, static_cast<int>(rows.size()), longest(texts));
+            begin(texts, *own, progress);
+            for (std::size_t i = 0; i < rows.size(); ++i)
+                cache.begin(rows[i], *own, static_cast<int>(i), static_cast<int>(m_texts[texts[i]].promptSize));
+        }
+    }
+
+    /// Reads the prompts of texts and chooses their first tokens. @param cache its rows are these texts
+    void begin(const Texts& texts, KvCache& cache, const Progress& progress) {
+        const double part = static_cast<double>(texts.size()) / work();
+        const at::Tensor behind = logits(promptChunks(texts), cache,
+                                         progress.part(done(), std::min(1.0, done() + part)), "reading the prompt");
+        for (const std::size_t text : texts)
+            m_texts[text].hasBegun = true;
+        choose(texts, behind);
+    }
+
+    int longest(const Texts& texts) const {
+        std::size_t most = 0;
+        for (const std::size_t text : texts)
+            most = std::max(most, static_cast<std::size_t>(m_texts[text].promptSize));
+        return static_cast<int>(most);
+    }
 
     int capacity() const {
-        return static_cast<int>(std::min(std::int64_t{m_longest} + m_rules.newTokens, mostTokens(m_model)));
+        std::int64_t most = 0;
+        for (const Text& text : m_texts)
+            most = std::max<std::int64_t>(most, text.promptSize);
+        return static_cast<int>(std::min(most + m_rules.newTokens, mostTokens(m_model)));
     }
 
     /// The prompts in chunks; the rows of a chunk have the same positions. A row whose prompt has ended repeats its
     /// last token at the same position. The last position of the last chunk is therefore the end of every prompt.
-    std::vector<Batch> promptChunks() const {
-        const int step = std::max(1, m_rules.chunk / rows());
+    std::vector<Batch> promptChunks(const Texts& texts) const {
+        const int rows = static_cast<int>(texts.size());
+        const int step = std::max(1, m_rules.chunk / rows);
         std::vector<Batch> chunks;
-        for (int begin = 0; begin < m_longest; begin += step) {
-            Batch batch{rows(), std::min(step, m_longest - begin), {}, {}, {}, {}};
-            for (const Text& text : m_texts) {
+        for (int begin = 0, end = longest(texts); begin < end; begin += step) {
+            Batch batch{rows, std::min(step, end - begin), {}, {}, {}, {}};
+            for (const std::size_t index : texts) {
+                const Text& text = m_texts[index];
                 const int size = static_cast<int>(text.ids.size());
                 const int first = std::min(begin, size - 1);
                 const int count = std::min(batch.positions, size - first);
@@ -202,10 +265,11 @@ private:
         return chunks;
     }
 
-    /// A batch with the last token of each text. Texts that have ended repeat their last token.
+    /// A batch with the last token of the text of each row. Texts that have ended repeat their last token.
     Batch newestTokens() const {
-        Batch batch{rows(), 1, {}, {}, {}, {}};
-        for (const Text& text : m_texts) {
+        Batch batch{static_cast<int>(m_rows.size()), 1, {}, {}, {}, {}};
+        for (const std::size_t index : m_rows) {
+            const Text& text = m_texts[index];
             batch.ids.push_back(text.ids.back());
             batch.firstPosition.push_back(static_cast<int>(text.ids.size()) - 1);
         }
@@ -229,11 +293,12 @@ private:
         return m_runner.lmHead(m_plan, streams.back(), batches.back(), true).to(at::kCPU, at::kFloat).contiguous();
     }
 
-    void choose(const at::Tensor& logits) {
+    /// Chooses the next token of texts that go on. @param logits [texts, vocab]
+    void choose(const Texts& texts, const at::Tensor& logits) {
         const auto vocab = static_cast<std::size_t>(logits.size(1));
-        for (std::size_t i = 0; i < m_texts.size(); ++i)
-            if (m_texts[i].goesOn)
-                extend(i, next(m_texts[i], {logits.data_ptr<float>() + i * vocab, vocab}));
+        for (std::size_t i = 0; i < texts.size(); ++i)
+            if (goesOn(texts[i]))
+                extend(texts[i], next(m_texts[texts[i]], {logits.data_ptr<float>() + i * vocab, vocab}));
     }
 
     int next(Text& text, std::span<const float> logits) const {
@@ -255,6 +320,7 @@ private:
             return;
         }
         text.ids.push_back(token);
+        ++m_tokens;
         const auto size = static_cast<std::ptrdiff_t>(text.ids.size());
         text.goesOn = size - text.promptSize < m_rules.newTokens && size < mostTokens(m_model);
         if (!text.goesOn && size - text.promptSize < m_rules.newTokens)
@@ -273,7 +339,9 @@ private:
     const GenerationRules& m_rules;
     const TokenSink& m_sink;
     std::vector<Text> m_texts;
-    int m_longest = 0;
+    Texts m_rows;             ///< the text of each row of the cache
+    std::size_t m_begun = 0;  ///< number of texts that have had a row
+    std::size_t m_tokens = 0; ///< new tokens of all texts
 };
 
 } // namespace

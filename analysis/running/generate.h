@@ -51,6 +51,8 @@ struct GenerationRules {
     /// = no text ends by it.
     std::function<bool(std::size_t text)> isOver = {};
     int chunk = 512; ///< maximum number of prompt tokens of all texts together that run at once, to limit memory
+    /// Maximum number of texts that go on at once; where one ends, the next begins. 0 = all.
+    int rows = 0;
 };
 
 /// Why a text ended. `complete`: it has all new tokens, or isOver() ended it. `stopToken`: a stop token was chosen.

@@ -227,9 +227,10 @@ public:
         std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return m_ids[i].size(); });
         const auto count = static_cast<double>(order.size());
         for (std::size_t begin = 0; begin < order.size();) {
-            const std::size_t some = batchRows(std::span(order).subspan(begin));
+            const std::size_t rows = rowsFor(std::span(order).subspan(begin));
+            const std::size_t some = groupSize(std::span(order).subspan(begin), rows);
             const auto done = static_cast<double>(begin);
-            generateBatch(std::span(order).subspan(begin, some),
+            generateGroup(std::span(order).subspan(begin, some), rows,
                           progress.part(done / count, (done + static_cast<double>(some)) / count));
             begin += some;
         }
@@ -258,24 +259,29 @@ private:
         return ids;
     }
 
-    /// Number of prompts in the next batch. @param order the prompts that have no answer yet, longest first
-    std::size_t batchRows(std::span<const std::size_t> order) const {
-        const auto longest = std::ssize(m_ids[order.front()]);
-        std::int64_t most = 0;
-        std::int64_t rows = 0;
-        for (; rows < std::min(mostRows, std::ssize(order)); ++rows) {
-            most = std::max<std::int64_t>(most, m_prompts[order[static_cast<std::size_t>(rows)]]->mostTokens);
-            if (rows > 0 && (rows + 1) * (longest + most) > cachedPerToken * m_rules.batchTokens)
-                break;
-        }
-        return static_cast<std::size_t>(rows);
+    /// Number of prompts that share one cache of `rows` rows: up to those of which twice as many would fit.
+    std::size_t groupSize(std::span<const std::size_t> order, std::size_t rows) const {
+        std::size_t size = rows;
+        while (size < order.size() && rowsFor(order.subspan(size)) < 2 * rows)
+            ++size;
+        return size;
     }
 
-    void generateBatch(std::span<const std::size_t> some, const Progress& progress) {
+    /// Number of prompts that fit at once, if the longest does. @param order prompts without an answer, longest first
+    std::size_t rowsFor(std::span<const std::size_t> order) const {
+        int most = 0;
+        for (const std::size_t index : order)
+            most = std::max(most, m_prompts[index]->mostTokens);
+        return static_cast<std::size_t>(
+            answersAtOnce(std::ssize(order), std::ssize(m_ids[order.front()]) + most, m_rules.batchTokens));
+    }
+
+    void generateGroup(std::span<const std::size_t> some, std::size_t rows, const Progress& progress) {
         std::vector<std::vector<int>> ids;
         std::vector<Draft> drafts;
         GenerationRules rules;
         rules.newTokens = 0;
+        rules.rows = static_cast<int>(rows);
         for (const std::size_t index : some) {
             ids.push_back(m_ids[index]);
             drafts.emplace_back(*m_prompts[index], m_ids[index], m_tokenizer);

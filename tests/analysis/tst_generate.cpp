@@ -4,8 +4,8 @@
 #include "tests/support/judged_run.h"
 
 #include "analysis/base/error.h"
-#include "analysis/running/generate.h"
 #include "analysis/base/usage_error.h"
+#include "analysis/running/generate.h"
 #include "tests/support/suite.h"
 #endif
 
@@ -182,6 +182,44 @@ private slots:
             QCOMPARE(seen[i], stopped[i].tokens);
         }
         QVERIFY(stopped[0].tokens.size() != stopped[1].tokens.size());
+    }
+
+    void theNextTextBeginsWhereOneEnds_data() {
+        QTest::addColumn<int>("rows");
+        for (const int rows : {1, 2, 3, 8, 20})
+            QTest::addRow("%d", rows) << rows;
+    }
+    void theNextTextBeginsWhereOneEnds() {
+        QFETCH(int, rows);
+        const Opened opened = tiny("llama-gqa");
+        Prompts prompts;
+        for (int i = 0; i < 11; ++i)
+            prompts.push_back(someTokens(2 + i * 5 % 9, i));
+        const int stop = opened.alone(prompts[1], {.newTokens = 12})[3];
+        GenerationRules rules{.newTokens = 12, .sampling = {.temperature = 0.5, .seed = 4}, .stopTokens = {stop}};
+        std::vector<std::vector<int>> seen(prompts.size());
+        rules.isOver = [&](std::size_t text) { return text % 3 == 0 && seen[text].size() > text / 2; };
+        double last = 0;
+        const Progress progress([&](double done, std::string_view) {
+            QVERIFY(done >= last);
+            last = done;
+        });
+        rules.rows = rows;
+        const auto texts = opened.continued(prompts, rules, progress,
+                                            [&](std::size_t text, int token) { seen[text].push_back(token); });
+        QCOMPARE(last, 1.0);
+        std::set<std::size_t> lengths;
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+            GenerationRules own{.newTokens = 12, .sampling = {.temperature = 0.5, .seed = 4 + i}, .stopTokens = {stop}};
+            std::size_t tokens = 0;
+            own.isOver = [&](std::size_t) { return ++tokens > i / 2 && i % 3 == 0; };
+            const Continuation alone = opened.continued(Prompts{prompts[i]}, own).front();
+            QCOMPARE(texts[i].tokens, alone.tokens);
+            QCOMPARE(texts[i].end, alone.end);
+            QCOMPARE(seen[i], alone.tokens);
+            lengths.insert(alone.tokens.size());
+        }
+        QVERIFY(lengths.size() > 3);
     }
 
     void theContextIsFilledAndNotExceeded() {
