@@ -175,7 +175,7 @@ private:
         begin(m_rows, *cache, progress);
         for (refill(*cache, progress); std::ranges::any_of(m_rows, [&](std::size_t text) { return goesOn(text); });
              refill(*cache, progress)) {
-            const double step = 1 / work();
+            const double step = 1 / allWork();
             const at::Tensor behind =
                 logits(std::array{newestTokens()}, *cache, progress.part(done(), std::min(1.0, done() + step)),
                        fmt::format("{} of at most {} tokens", m_tokens, m_texts.size() * newTokens()));
@@ -187,7 +187,7 @@ private:
     std::size_t newTokens() const { return static_cast<std::size_t>(m_rules.newTokens); }
 
     /// Number of tokens of all texts, if each has all of them; a prompt counts as one.
-    double work() const { return static_cast<double>(m_texts.size() * (newTokens() + 1)); }
+    double allWork() const { return static_cast<double>(m_texts.size() * (newTokens() + 1)); }
 
     /// The part of the work that is done. Texts that have ended have no more to do.
     double done() const {
@@ -196,7 +196,7 @@ private:
             tokens += !text.goesOn
                           ? static_cast<double>(newTokens() + 1)
                           : static_cast<double>(std::ssize(text.ids) - text.promptSize + (text.hasBegun ? 1 : 0));
-        return tokens / work();
+        return tokens / allWork();
     }
 
     /// Gives the rows of texts that have ended to the next texts, until all rows go on or no text is left.
@@ -220,7 +220,7 @@ private:
 
     /// Reads the prompts of texts and chooses their first tokens. @param cache its rows are these texts
     void begin(const Texts& texts, KvCache& cache, const Progress& progress) {
-        const double part = static_cast<double>(texts.size()) / work();
+        const double part = static_cast<double>(texts.size()) / allWork();
         const at::Tensor behind = logits(promptChunks(texts), cache,
                                          progress.part(done(), std::min(1.0, done() + part)), "reading the prompt");
         for (const std::size_t text : texts)

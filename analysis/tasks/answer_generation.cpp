@@ -217,6 +217,7 @@ public:
             throw error.within(fmt::format("line {}", prompt.line));
         }
         m_prompts.push_back(&prompt);
+        m_mostTokens = std::max(m_mostTokens, prompt.mostTokens);
     }
 
     /// @returns the answers to all prompts, in order
@@ -269,11 +270,8 @@ private:
 
     /// Number of prompts that fit at once, if the longest does. @param order prompts without an answer, longest first
     std::size_t rowsFor(std::span<const std::size_t> order) const {
-        int most = 0;
-        for (const std::size_t index : order)
-            most = std::max(most, m_prompts[index]->mostTokens);
         return static_cast<std::size_t>(
-            answersAtOnce(std::ssize(order), std::ssize(m_ids[order.front()]) + most, m_rules.batchTokens));
+            answersAtOnce(std::ssize(order), std::ssize(m_ids[order.front()]) + m_mostTokens, m_rules.batchTokens));
     }
 
     void generateGroup(std::span<const std::size_t> some, std::size_t rows, const Progress& progress) {
@@ -302,6 +300,7 @@ private:
     std::vector<const AnswerPrompt*> m_prompts;
     std::vector<std::vector<int>> m_ids;
     std::vector<std::string> m_texts;
+    int m_mostTokens = 0; ///< of any answer
 };
 
 } // namespace

@@ -148,9 +148,10 @@ TokenLosses OutputHead::losses(const at::Tensor& x, std::span<const int> targets
     const std::vector<std::int64_t>& positions = wanted.positions;
     std::vector<float> nats(positions.size());
     std::vector<std::uint8_t> greedy(positions.size());
+    constexpr std::size_t mostWithoutLogits = 1024; // limits what is kept of each row and block of the vocabulary
     const auto step = m_math.keepsLogits(m_weights.lmHead)
                           ? static_cast<std::size_t>(rowsAtOnce(m_spec.vocab, x.device().is_cpu()))
-                          : positions.size();
+                          : mostWithoutLogits;
     for (std::size_t begin = 0; begin < positions.size(); begin += step) {
         const std::size_t count = std::min(step, positions.size() - begin);
         m_math.headCrossEntropy(m_weights.lmHead, headInput(wanted.rows(x, begin, count)),
