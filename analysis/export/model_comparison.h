@@ -30,7 +30,8 @@ struct RecordedRun {
 RecordedRun recordRun(const Model& model, const Plan& plan, const Batch& batch, const Progress& progress);
 
 /// Largest differences between the steps of two models with equal inputs: the updates of the residual stream by each
-/// layer. Unlike differences of logits they are not magnified by later layers. Infinite if a number is NaN.
+/// layer, and the logits. Unlike differences of logits they are not magnified by later layers. Infinite if a number is
+/// NaN.
 struct StepDifference {
     double layer = 0;    ///< of the updates, relative to the largest number of the layer's update
     double position = 0; ///< of the updates and of the logits, relative to their largest number at the position

@@ -23,8 +23,9 @@ public:
         , m_weights(weights)
         , m_math(math) {}
 
-    /// For decoders: [n, hidden] -> logits [n, vocab] float32, before the softcap.
+    /// For decoders: the input of the LM head, [n, hidden] in the plan's type.
     at::Tensor headInput(const at::Tensor& x) const;
+    /// For decoders: [n, hidden] -> logits [n, vocab] float32, before the softcap.
     at::Tensor rawLogits(const at::Tensor& x) const;
     /// For decoders: logits after the softcap.
     at::Tensor logits(const at::Tensor& x) const;

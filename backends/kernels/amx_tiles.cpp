@@ -244,7 +244,7 @@ void configure(std::int64_t rows, std::int64_t columns) {
 constexpr std::int64_t panelRowBytes = PanelRows::panelTiles * rowBytes;
 constexpr std::int64_t panelStepBytes = tileWidth * panelRowBytes;
 
-/// Multiplies up to 16 rows with one tile of columns, or two. @param rests of the first row; may be null
+/// Multiplies up to 16 rows with one tile of columns, or two.
 template <bool isPair>
 void multiplyTiles(const PanelRows& p, std::int64_t row, const std::byte* first, const std::byte* second,
                    float* result) {

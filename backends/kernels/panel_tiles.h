@@ -21,8 +21,8 @@ struct WeightPanels {
 };
 
 // Products with such weights on matrix tiles (amx_tiles.h), on all threads. What reads a product next is computed while
-// the product is in the cache: a product that is wider than its input costs most where it is written to memory and read
-// again. The result for a row depends neither on the number of rows nor on that of threads.
+// the product is in the cache, so a product that is wider than its input is not written to memory and read again. The
+// result for a row depends neither on the number of rows nor on that of threads.
 
 /// Whether the processor has matrix tiles.
 bool havePanelTiles();
