@@ -75,7 +75,8 @@ void forEachBlock(const at::Tensor& queries, const at::Tensor& keys, const Atten
         const std::int64_t some = std::min(heads, end - head);
         at::Tensor k = keys.narrow(2, 0, count);
         k = k.index_select(1, k.size(1) == spec.heads ? at::arange(head, head + some, kvHeads.options())
-                                                      : kvHeads.narrow(0, head, some));
+                                                      : kvHeads.narrow(0, head, some))
+                .to(queries.scalar_type());
         for (std::int64_t query = 0; query < input.positions; query += step) {
             const std::int64_t block = std::min(step, input.positions - query);
             const at::Tensor q = queries.narrow(1, head, some).narrow(2, query, block);

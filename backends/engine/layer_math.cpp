@@ -149,10 +149,10 @@ public:
         at::Tensor queries = at::empty({input.rows, spec.heads, input.positions, spec.headDim}, at::kFloat);
         LayerCache own;
         if (!input.cache)
-            own.keys = at::empty({input.rows, spec.kvHeads, input.positions, spec.headDim}, at::kFloat),
+            own.keys = at::empty({input.rows, spec.kvHeads, input.positions, spec.headDim}, m_type),
             own.values = at::empty_like(own.keys);
         const LayerCache& cache = input.cache ? *input.cache : own;
-        const KeyValueViews views{cache.keys.data_ptr<float>(), cache.values.data_ptr<float>(), cache.keys.size(2)};
+        const KeyValueViews views(cache.keys, cache.values);
         placeHeads(projected.view({input.rows, input.positions, -1}), shape, valuesOf(input.layer.queryNorm),
                    valuesOf(input.layer.keyNorm), tablesOf(input.rotary), input.first, input.lengths, queries, views);
         at::Tensor context = at::empty({projected.size(0), std::int64_t{spec.heads} * spec.headDim}, m_type);

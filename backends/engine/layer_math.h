@@ -27,7 +27,7 @@ public:
     virtual void seeAttentionFeatures(const at::Tensor&) {}
 };
 
-/// Keys and values of one layer, [rows, kvHeads, capacity, headDim] float32.
+/// Keys and values of one layer, [rows, kvHeads, capacity, headDim] in the plan's type.
 struct LayerCache {
     at::Tensor keys;
     at::Tensor values;

@@ -1,6 +1,7 @@
 #include "backends/engine/layer_pass.h"
 
 #include "analysis/base/error.h"
+#include "analysis/running/scalar_type.h"
 #include "backends/config/rope_divisors.h"
 #include "backends/engine/attention_blocks.h"
 
@@ -326,7 +327,7 @@ EngineCache::EngineCache(const Plan& plan, const ModelSpec& spec, int rows, int 
         const LayerMask& mask = plan.mask().layer(index);
         if (!hasScores(layer, mask) || only.value_or(index) != index)
             continue;
-        const auto options = at::TensorOptions(device).dtype(at::kFloat);
+        const auto options = at::TensorOptions(device).dtype(scalarTypeOf(plan.type()));
         LayerCache& made = m_layers[static_cast<std::size_t>(index)];
         made.keys = at::zeros({rows, keptKvHeads(layer, mask), capacity, layer.headDim}, options);
         made.values = at::zeros_like(made.keys);

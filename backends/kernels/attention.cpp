@@ -97,8 +97,11 @@ private:
     const float* queriesAt(std::int64_t row, std::int64_t head) const {
         return m_queries + (row * m_shape.heads + head) * m_positions * m_shape.headDim;
     }
-    std::int64_t cachedAt(std::int64_t row, std::int64_t group, std::int64_t key) const {
-        return ((row * m_shape.kvHeads + group) * m_keysAndValues.capacity + key) * m_shape.headDim;
+    /// Keys or values of one KV group of a row, from the one at position `key` on. @param all those of all rows
+    Source cachedAt(const Destination& all, std::int64_t row, std::int64_t group, std::int64_t key) const {
+        const Destination here =
+            all.behind(((row * m_shape.kvHeads + group) * m_keysAndValues.capacity + key) * m_shape.headDim);
+        return {here.floats, here.halves};
     }
 
     void clear(std::int64_t row, std::int64_t length) const {
@@ -122,9 +125,9 @@ private:
         });
         return needsAll ? packedKeys(row) : blockKeys;
     }
-    bool packsValues() const { return m_columns != m_shape.headDim; }
-    /// Number of floats of one packed KV group of a row: panels of keys, and the values if they must be padded to whole
-    /// vectors.
+    bool packsValues() const { return m_columns != m_shape.headDim || m_keysAndValues.areHalves(); }
+    /// Number of floats of one packed KV group of a row: panels of keys, and the values if they must be converted or
+    /// padded to whole vectors.
     std::int64_t packedGroup(const AttendedRow& row) const {
         if (m_isOnTiles)
             return packedKeys(row) * tileColumns();
@@ -144,15 +147,21 @@ private:
         std::vector<std::uint16_t> rounded(static_cast<std::size_t>(step * size));
         for (std::int64_t key = begin; key < end; key += step) {
             const std::int64_t count = std::min(step, end - key);
-            const std::int64_t from = cachedAt(row.number, group, row.keyFrom + key);
-            auto* keys = reinterpret_cast<std::byte*>(packed + key * tileColumns() / 2);
-            m_loops.write(m_keysAndValues.keys + from, count * size, {nullptr, rounded.data()});
-            for (std::int64_t i = 0; i < size; i += step, keys += amx::RowProduct::pieceBytes)
-                amx::pack({rounded.data() + i, size, true, count, std::min(step, size - i)}, amx::Side::right, keys);
-            auto* values = reinterpret_cast<std::byte*>(packed + valueTiles(row) + key * tileColumns() / 2);
-            m_loops.write(m_keysAndValues.values + from, count * size, {nullptr, rounded.data()});
-            for (std::int64_t i = 0; i < size; i += step, values += amx::RowProduct::pieceBytes)
-                amx::pack({rounded.data() + i, size, false, std::min(step, size - i), count}, amx::Side::right, values);
+            const auto halves = [&](const Destination& all) -> const std::uint16_t* {
+                const Source from = cachedAt(all, row.number, group, row.keyFrom + key);
+                if (from.halves)
+                    return from.halves;
+                m_loops.write(from.floats, count * size, {nullptr, rounded.data()});
+                return rounded.data();
+            };
+            auto* to = reinterpret_cast<std::byte*>(packed + key * tileColumns() / 2);
+            const std::uint16_t* keys = halves(m_keysAndValues.keys);
+            for (std::int64_t i = 0; i < size; i += step, to += amx::RowProduct::pieceBytes)
+                amx::pack({keys + i, size, true, count, std::min(step, size - i)}, amx::Side::right, to);
+            to = reinterpret_cast<std::byte*>(packed + valueTiles(row) + key * tileColumns() / 2);
+            const std::uint16_t* values = halves(m_keysAndValues.values);
+            for (std::int64_t i = 0; i < size; i += step, to += amx::RowProduct::pieceBytes)
+                amx::pack({values + i, size, false, std::min(step, size - i), count}, amx::Side::right, to);
         }
     }
 
@@ -160,17 +169,23 @@ private:
         if (m_isOnTiles)
             return packTiles(row, group, begin, packed);
         const std::int64_t end = std::min(begin + blockKeys, row.keyEnd - row.keyFrom);
-        const float* keys = m_keysAndValues.keys + cachedAt(row.number, group, row.keyFrom);
-        for (std::int64_t key = begin; key < end; key += m_loops.panelKeys)
-            m_loops.packKeys(keys + key * m_shape.headDim, m_shape.headDim,
-                             std::min<std::int64_t>(m_loops.panelKeys, end - key), m_shape.headDim,
-                             packed + key * m_shape.headDim);
+        std::vector<float> converted;
+        for (std::int64_t key = begin; key < end; key += m_loops.panelKeys) {
+            const std::int64_t count = std::min<std::int64_t>(m_loops.panelKeys, end - key);
+            Source keys = cachedAt(m_keysAndValues.keys, row.number, group, row.keyFrom + key);
+            if (keys.halves) {
+                converted.resize(static_cast<std::size_t>(count * m_shape.headDim));
+                m_loops.widen(keys, std::ssize(converted), converted.data());
+                keys = {converted.data(), nullptr};
+            }
+            m_loops.packKeys(keys.floats, m_shape.headDim, count, m_shape.headDim, packed + key * m_shape.headDim);
+        }
         if (!packsValues())
             return;
-        const float* values = m_keysAndValues.values + cachedAt(row.number, group, row.keyFrom);
         float* to = packed + packedKeys(row) * m_shape.headDim;
         for (std::int64_t key = begin; key < end; ++key) {
-            std::copy_n(values + key * m_shape.headDim, m_shape.headDim, to + key * m_columns);
+            m_loops.widen(cachedAt(m_keysAndValues.values, row.number, group, row.keyFrom + key), m_shape.headDim,
+                          to + key * m_columns);
             std::fill(to + key * m_columns + m_shape.headDim, to + (key + 1) * m_columns, 0.0F);
         }
     }
@@ -226,7 +241,7 @@ private:
         } else {
             block.panels = packed;
             block.values = packsValues() ? packed + packedKeys(row) * m_shape.headDim
-                                         : m_keysAndValues.values + cachedAt(row.number, group, row.keyFrom);
+                                         : cachedAt(m_keysAndValues.values, row.number, group, row.keyFrom).floats;
             block.valueStride = m_columns;
         }
         block.context = contextAt(row.number, begin, head);
@@ -278,13 +293,12 @@ private:
 
     void attendRun(const AttendedRow& row, std::int64_t group, std::int64_t run, float* partial, float* scratch) const {
         const std::int64_t begin = row.keyFrom + run * singleKeys;
-        const std::int64_t place = cachedAt(row.number, group, begin);
         QueryGroup work;
         work.heads = m_shape.groupHeads(static_cast<int>(group));
         work.queries = queriesAt(row.number, firstHead(group));
         work.queryStride = m_positions * m_shape.headDim;
-        work.keys = m_keysAndValues.keys + place;
-        work.values = m_keysAndValues.values + place;
+        work.keys = cachedAt(m_keysAndValues.keys, row.number, group, begin);
+        work.values = cachedAt(m_keysAndValues.values, row.number, group, begin);
         work.count = std::min(singleKeys, row.keyEnd - begin);
         work.largest = partial;
         work.sums = partial + work.heads;

@@ -2,10 +2,6 @@
 
 #include "backends/kernels/loop_table.h"
 
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
-
 // Stored numbers as vectors of float32. Each type has open(), which reads what all numbers of a block share, and
 // decode(), which decodes 32 consecutive numbers (a run). The results are the numbers that dequantise() in
 // backends/formats/quants.h gives: wherever a product and a sum may be fused, the product is exact.
@@ -21,19 +17,6 @@ constexpr int halfRun = runVectors / 2; ///< vectors in 16 numbers
 using Bytes [[gnu::vector_size(lanes)]] = std::uint8_t;
 using SignedBytes [[gnu::vector_size(lanes)]] = std::int8_t;
 using Run = Vec[runVectors];
-
-#if defined(__AVX512F__)
-constexpr __mmask16 everyLane = 0xffff; // with a mask, GCC 12 does not warn about its own headers
-#endif
-
-template <typename Number>
-SECATEUR_INLINE Number read(const std::uint8_t* from) {
-    Number number;
-    __builtin_memcpy(&number, from, sizeof number);
-    return number;
-}
-
-// GCC 12 widens vectors element by element, unless intrinsics are used.
 
 SECATEUR_INLINE Ints unsignedAt(const std::uint8_t* from) {
 #if defined(__AVX512F__)
@@ -52,16 +35,6 @@ SECATEUR_INLINE Ints signedAt(const std::uint8_t* from) {
     return reinterpret_cast<Ints>(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
 #else
     return __builtin_convertvector(read<SignedBytes>(from), Ints);
-#endif
-}
-
-SECATEUR_INLINE Words wordsAt(const std::uint8_t* from) {
-#if defined(__AVX512F__)
-    return reinterpret_cast<Words>(_mm512_maskz_cvtepu16_epi32(everyLane, read<__m256i_u>(from)));
-#elif defined(__AVX2__)
-    return reinterpret_cast<Words>(_mm256_cvtepu16_epi32(read<__m128i_u>(from)));
-#else
-    return __builtin_convertvector(read<Halves>(from), Words);
 #endif
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace secateur {
 
@@ -18,10 +19,6 @@ Destination destinationOf(const at::Tensor& out) {
     return {out.data_ptr<float>(), nullptr};
 }
 
-Destination behind(const Destination& target, std::int64_t numbers) {
-    return {target.floats ? target.floats + numbers : nullptr, target.halves ? target.halves + numbers : nullptr};
-}
-
 void normAll(const at::Tensor& x, const float* added, float* sum, const NormValues& norm, const at::Tensor& out) {
     const std::int64_t width = x.size(-1);
     const auto* values = x.data_ptr<float>();
@@ -30,7 +27,7 @@ void normAll(const at::Tensor& x, const float* added, float* sum, const NormValu
     forEachRow(width > 0 ? x.numel() / width : 0, width, [&](std::int64_t row) {
         const std::int64_t place = row * width;
         loops.norm(values + place, added ? added + place : nullptr, sum ? sum + place : nullptr, norm, width,
-                   behind(target, place));
+                   target.behind(place));
     });
 }
 
@@ -51,18 +48,28 @@ public:
         const std::int64_t size = m_shape.headDim;
         const std::int64_t at = first + position;
         for (std::int64_t head = 0; head < m_shape.heads; ++head, from += size)
-            rotated(from, m_queryNorm, at, m_queries + ((row * m_shape.heads + head) * m_positions + position) * size);
-        const auto cached = [&](float* all, std::int64_t head) {
-            return all + ((row * m_shape.kvHeads + head) * m_keysAndValues.capacity + at) * size;
+            rotate(from, m_queryNorm, at, m_queries + ((row * m_shape.heads + head) * m_positions + position) * size);
+        const auto cached = [&](const Destination& all, std::int64_t head) {
+            return all.behind(((row * m_shape.kvHeads + head) * m_keysAndValues.capacity + at) * size);
         };
         for (std::int64_t head = 0; head < m_shape.kvHeads; ++head, from += size)
-            rotated(from, m_keyNorm, at, cached(m_keysAndValues.keys, head));
+            placeKey(from, at, cached(m_keysAndValues.keys, head));
         for (std::int64_t head = 0; head < m_shape.kvHeads; ++head, from += size)
-            std::copy_n(from, size, cached(m_keysAndValues.values, head));
+            m_loops.write(from, size, cached(m_keysAndValues.values, head));
     }
 
 private:
-    void rotated(const float* from, const NormValues& norm, std::int64_t at, float* to) const {
+    void placeKey(const float* from, std::int64_t at, const Destination& to) const {
+        if (to.floats)
+            return rotate(from, m_keyNorm, at, to.floats);
+        thread_local std::vector<float> key;
+        key.resize(static_cast<std::size_t>(m_shape.headDim));
+        rotate(from, m_keyNorm, at, key.data());
+        m_loops.write(key.data(), m_shape.headDim, to);
+    }
+
+    /// Normalises a head, if there is a norm, and rotates it by the angles of position `at`.
+    void rotate(const float* from, const NormValues& norm, std::int64_t at, float* to) const {
         if (norm.weight)
             m_loops.norm(from, nullptr, nullptr, norm, m_shape.headDim, {to, nullptr});
         else
@@ -99,6 +106,11 @@ TokenLoss tokenLoss(const float* logits, std::int64_t vocab, std::int64_t target
 
 } // namespace
 
+KeyValueViews::KeyValueViews(const at::Tensor& allKeys, const at::Tensor& allValues)
+    : keys(destinationOf(allKeys))
+    , values(destinationOf(allValues))
+    , capacity(allKeys.size(2)) {}
+
 void normRows(const at::Tensor& x, const NormValues& norm, const at::Tensor& out) {
     normAll(x, nullptr, nullptr, norm, out);
 }
@@ -132,7 +144,7 @@ void activateRows(const at::Tensor& projected, Activation activation, bool gated
     forEachRow(width > 0 ? hidden.numel() / width : 0, stride, [&](std::int64_t row) {
         const float* from = values + row * stride;
         loops.activate(gated ? from : nullptr, gated ? from + width : from, activation, width,
-                       behind(target, row * width));
+                       target.behind(row * width));
     });
 }
 

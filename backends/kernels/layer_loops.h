@@ -55,11 +55,30 @@ struct RotaryTables {
     int dims = 0; ///< rotary dimensions of a head; 0 = none; later dimensions are not rotated
 };
 
-/// Keys and values of each row: [rows, kvHeads, capacity, headDim] float32.
+/// Where numbers are written, as float32 or as bfloat16. One of the two pointers is set.
+struct Destination {
+    float* floats = nullptr;
+    std::uint16_t* halves = nullptr;
+
+    Destination behind(std::int64_t numbers) const {
+        return {floats ? floats + numbers : nullptr, halves ? halves + numbers : nullptr};
+    }
+};
+
+/// Where numbers are read, as float32 or as bfloat16. One of the two pointers is set.
+struct Source {
+    const float* floats = nullptr;
+    const std::uint16_t* halves = nullptr;
+};
+
+/// Keys and values of each row: [rows, kvHeads, capacity, headDim], both float32 or both bfloat16.
 struct KeyValueViews {
-    float* keys = nullptr;
-    float* values = nullptr;
+    Destination keys;
+    Destination values;
     std::int64_t capacity = 0;
+
+    KeyValueViews(const at::Tensor& allKeys, const at::Tensor& allValues);
+    bool areHalves() const { return keys.halves; }
 };
 
 /// Splits the projections [rows, positions, (heads + 2 kvHeads) headDim] into queries, keys and values. Normalises the

@@ -6,9 +6,9 @@
 namespace secateur::SECATEUR_INSTRUCTION_SET {
 
 extern const VectorLoops loops;
-const VectorLoops loops{norm,         rotate,           activate,       sumExponentials, attendBlock,
-                        attendGroup,  packKeys,         write,          innerProducts,   addColumns,
-                        addScaled,    sumMagnitudes,    magnitudes,     multiplyPanel,   multiplyBlocks,
-                        normBackward, activateBackward, attendBackward, lanes,           keysOfPanel};
+const VectorLoops loops{norm,           rotate,     activate,      sumExponentials, attendBlock,  attendGroup,
+                        packKeys,       write,      widen,         innerProducts,   addColumns,   addScaled,
+                        sumMagnitudes,  magnitudes, multiplyPanel, multiplyBlocks,  normBackward, activateBackward,
+                        attendBackward, lanes,      keysOfPanel};
 
 } // namespace secateur::SECATEUR_INSTRUCTION_SET

@@ -23,6 +23,7 @@ void rotate(const float* cosines, const float* sines, int dims, float* head);
 void activate(const float* gate, const float* up, Activation activation, std::int64_t width, const Destination& out);
 ExponentialSum sumExponentials(const float* logits, std::int64_t count, std::int64_t target, float softcap);
 void write(const float* from, std::int64_t count, const Destination& to);
+void widen(const Source& from, std::int64_t count, float* to);
 
 void innerProducts(const float* x, const float* a, const float* z, std::int64_t width, double* products);
 void addColumns(const ColumnBlock& block);

@@ -132,4 +132,10 @@ void write(const float* from, std::int64_t count, const Destination& to) {
     });
 }
 
+void widen(const Source& from, std::int64_t count, float* to) {
+    forEachVector(count, [&](std::int64_t i, std::int64_t some) {
+        storeSome(to + i, from.halves ? loadSome(from.halves + i, some) : loadSome(from.floats + i, some), some);
+    });
+}
+
 } // namespace secateur::SECATEUR_INSTRUCTION_SET

@@ -257,7 +257,8 @@ private:
     SoftmaxRow m_rows[VectorLoops::blockQueries];
 };
 
-SECATEUR_INLINE void copyPadded(const float* from, std::int64_t stride, std::int64_t rows, std::int64_t width,
+template <typename Number>
+SECATEUR_INLINE void copyPadded(const Number* from, std::int64_t stride, std::int64_t rows, std::int64_t width,
                                 std::int64_t columns, float* to) {
     for (std::int64_t row = 0; row < rows; ++row)
         for (std::int64_t i = 0; i < columns; i += lanes)
@@ -265,25 +266,45 @@ SECATEUR_INLINE void copyPadded(const float* from, std::int64_t stride, std::int
 }
 
 /// Prefetches numbers to the L2 cache.
-SECATEUR_INLINE void fetch(const float* from, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; i += 16)
+template <typename Number>
+SECATEUR_INLINE void fetch(const Number* from, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; i += 64 / static_cast<std::int64_t>(sizeof(Number)))
         __builtin_prefetch(from + i, 0, 2);
 }
 
-/// Scores of one query for four keys at a time.
+/// Adds pairs of vectors, 2 * step of them at first. Lane i of the result then has the sum of the lanes of vector i.
+template <int step>
+SECATEUR_INLINE void addPairs(Vec (&sums)[lanes]) {
+    constexpr int pairs = lanes / (2 * step);
+#pragma GCC unroll 8
+    for (int i = 0; i < pairs; ++i) {
+        Vec a = sums[2 * i];
+        Vec b = sums[2 * i + 1];
+        exchangePair<step>(a, b, std::make_integer_sequence<int, lanes>());
+        sums[i] = a + b;
+    }
+    if constexpr (pairs > 1)
+        addPairs<2 * step>(sums);
+}
+
+/// Scores of one query for `lanes` keys.
+SECATEUR_INLINE Vec scoresOfKeys(const float* query, const float* keys, std::int64_t columns) {
+    Vec sums[lanes]{};
+    for (std::int64_t i = 0; i < columns; i += lanes) {
+        const Vec left = load(query + i);
+#pragma GCC unroll 16
+        for (int key = 0; key < lanes; ++key)
+            sums[key] += left * load(keys + key * columns + i);
+    }
+    addPairs<1>(sums);
+    return sums[0];
+}
+
 SECATEUR_INLINE void scoreKeys(const float* query, const float* keys, std::int64_t count, std::int64_t columns,
                                float* scores) {
     std::int64_t key = 0;
-    for (; key + 4 <= count; key += 4) {
-        Vec sums[4]{};
-        for (std::int64_t i = 0; i < columns; i += lanes)
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k)
-                sums[k] += load(query + i) * load(keys + (key + k) * columns + i);
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k)
-            scores[key + k] = sumOf(sums[k]);
-    }
+    for (; key + lanes <= count; key += lanes)
+        store(scores + key, scoresOfKeys(query, keys + key * columns, columns));
     for (; key < count; ++key) {
         Vec sum{};
         for (std::int64_t i = 0; i < columns; i += lanes)
@@ -291,6 +312,40 @@ SECATEUR_INLINE void scoreKeys(const float* query, const float* keys, std::int64
         scores[key] = sumOf(sum);
     }
 }
+
+/// The vectors of a Source, padded to whole vectors, as float32.
+class PaddedRows {
+public:
+    /// @param spare memory for the rows that are read at a time
+    PaddedRows(const Source& from, std::int64_t width, std::int64_t columns, float* spare)
+        : m_from(from)
+        , m_width(width)
+        , m_columns(columns)
+        , m_spare(spare) {}
+
+    const float* rows(std::int64_t first, std::int64_t count) const {
+        if (m_from.halves)
+            copyPadded(m_from.halves + first * m_width, m_width, count, m_width, m_columns, m_spare);
+        else if (m_columns != m_width)
+            copyPadded(m_from.floats + first * m_width, m_width, count, m_width, m_columns, m_spare);
+        else
+            return m_from.floats + first * m_width;
+        return m_spare;
+    }
+
+    void prefetch(std::int64_t first, std::int64_t count) const {
+        if (m_from.halves)
+            fetch(m_from.halves + first * m_width, count * m_width);
+        else
+            fetch(m_from.floats + first * m_width, count * m_width);
+    }
+
+private:
+    const Source& m_from;
+    std::int64_t m_width;
+    std::int64_t m_columns;
+    float* m_spare;
+};
 
 } // namespace
 
@@ -306,24 +361,21 @@ void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* sc
     float* spare = context + group.heads * columns;
     const float* queries = group.queries;
     std::int64_t queryStride = group.queryStride;
-    const float* keys = group.keys;
-    const float* values = group.values;
     if (columns != shape.headDim) {
-        const auto copy = [&](const float*& from, std::int64_t stride, std::int64_t rows) {
-            copyPadded(from, stride, rows, shape.headDim, columns, spare);
-            from = spare;
-            spare += rows * columns;
-        };
-        copy(queries, queryStride, group.heads);
-        copy(keys, shape.headDim, group.count);
-        copy(values, shape.headDim, group.count);
+        copyPadded(queries, queryStride, group.heads, shape.headDim, columns, spare);
+        queries = spare;
         queryStride = columns;
+        spare += group.heads * columns;
     }
-    for (std::int64_t begin = 0; begin < group.count; begin += 16) {
-        fetch(values + begin * columns, 16 * columns);
+    constexpr std::int64_t someKeys = 16; // few enough for the L1 cache, in which all heads read them
+    const PaddedRows keys(group.keys, shape.headDim, columns, spare);
+    const PaddedRows values(group.values, shape.headDim, columns, spare);
+    for (std::int64_t begin = 0; begin < group.count; begin += someKeys) {
+        const std::int64_t count = smaller(someKeys, group.count - begin);
+        values.prefetch(begin, count);
+        const float* some = keys.rows(begin, count);
         for (int head = 0; head < group.heads; ++head)
-            scoreKeys(queries + head * queryStride, keys + begin * columns, smaller(16, group.count - begin), columns,
-                      scores + head * scoreStride + begin);
+            scoreKeys(queries + head * queryStride, some, count, columns, scores + head * scoreStride + begin);
     }
     for (int head = 0; head < group.heads; ++head) {
         float* own = scores + head * scoreStride;
@@ -337,9 +389,10 @@ void attendGroup(const QueryGroup& group, const AttentionShape& shape, float* sc
     }
     for (std::int64_t i = 0; i < group.heads * columns; i += lanes)
         store(context + i, Vec{});
+    const float* rows = values.rows(0, group.count);
     for (int head = 0; head < group.heads; head += tileRows)
         multiplyColumns(static_cast<int>(smaller(tileRows, group.heads - head)),
-                        {scores + head * scoreStride, scoreStride, 1, values, columns, group.count,
+                        {scores + head * scoreStride, scoreStride, 1, rows, columns, group.count,
                          context + head * columns, columns, true},
                         columns);
     for (int head = 0; head < group.heads; ++head)

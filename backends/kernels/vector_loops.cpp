@@ -33,7 +33,7 @@ std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape
     const std::int64_t onTiles =
         (runKeys + 2 * step) / 2 + 3 * (columns + step) / 2; // in bfloat16, but for the context
     const std::int64_t ofBlock = VectorLoops::blockQueries * (runKeys + loops.lanes + columns + onTiles);
-    const std::int64_t ofGroup = group * (scores + 2 * columns) + 2 * VectorLoops::blockKeys * columns;
+    const std::int64_t ofGroup = group * (scores + 2 * columns) + VectorLoops::blockKeys * columns;
     return ofBlock > ofGroup ? ofBlock : ofGroup;
 }
 

@@ -10,12 +10,6 @@
 
 namespace secateur {
 
-/// Where numbers are written, as float32 or as bfloat16. One of the two pointers is set.
-struct Destination {
-    float* floats = nullptr;
-    std::uint16_t* halves = nullptr;
-};
-
 /// The attention features to compute for the queries of a block, and where they are written.
 struct FeatureOutput {
     const AttentionFeature* wanted = nullptr;
@@ -48,8 +42,8 @@ struct QueryGroup {
     const float* queries = nullptr; ///< query of the first head; heads are queryStride apart
     std::int64_t queryStride = 0;
     int heads = 0;
-    const float* keys = nullptr; ///< [count, headDim]
-    const float* values = nullptr;
+    Source keys; ///< [count, headDim]
+    Source values;
     std::int64_t count = 0;   ///< at most VectorLoops::blockKeys
     float* largest = nullptr; ///< [heads], largest score
     float* sums = nullptr;    ///< [heads], sum of exp(score - largest)
@@ -154,6 +148,7 @@ struct VectorLoops {
     /// Copies `count` keys, which are `stride` apart, to a panel. Pads the last vector of the panel with 0.
     void (*packKeys)(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
     void (*write)(const float* from, std::int64_t count, const Destination& to);
+    void (*widen)(const Source& from, std::int64_t count, float* to);
     /// products = <x, x>, <a, a>, <z, z>, <x, a>, <x, z>, <a, z>
     void (*innerProducts)(const float* x, const float* a, const float* z, std::int64_t width, double* products);
     /// Adds |v|, v and v^2 of each number v to three sums of its column.

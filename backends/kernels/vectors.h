@@ -3,6 +3,10 @@
 #include <cstdint>
 #include <utility>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 // Vectors of float32 of the widest size that the instruction set supports. Sources that include this header are
 // compiled once for each instruction set, each time with another SECATEUR_INSTRUCTION_SET. All their definitions are in
 // a namespace of this name, or in unnamed namespaces. They must not include standard headers with inline functions: the
@@ -58,6 +62,38 @@ SECATEUR_INLINE Vec loadSome(const float* from, std::int64_t count) {
     for (int lane = 0; lane < count; ++lane)
         result[lane] = from[lane];
     return result;
+}
+
+#if defined(__AVX512F__)
+constexpr __mmask16 everyLane = 0xffff; // with a mask, GCC 12 does not warn about its own headers
+#endif
+
+template <typename Number>
+SECATEUR_INLINE Number read(const void* from) {
+    Number number;
+    __builtin_memcpy(&number, from, sizeof number);
+    return number;
+}
+
+/// Numbers of 16 bits, widened to 32 bits. GCC 12 widens vectors element by element, unless intrinsics are used.
+SECATEUR_INLINE Words wordsAt(const void* from) {
+#if defined(__AVX512F__)
+    return reinterpret_cast<Words>(_mm512_maskz_cvtepu16_epi32(everyLane, read<__m256i_u>(from)));
+#elif defined(__AVX2__)
+    return reinterpret_cast<Words>(_mm256_cvtepu16_epi32(read<__m128i_u>(from)));
+#else
+    return __builtin_convertvector(read<Halves>(from), Words);
+#endif
+}
+
+/// Loads the first `count` numbers of bfloat16. The other lanes are 0.
+SECATEUR_INLINE Vec loadSome(const std::uint16_t* from, std::int64_t count) {
+    if (count >= lanes)
+        return reinterpret_cast<Vec>(wordsAt(from) << 16);
+    Halves halves{};
+    for (int lane = 0; lane < count; ++lane)
+        halves[lane] = from[lane];
+    return reinterpret_cast<Vec>(wordsAt(&halves) << 16);
 }
 
 SECATEUR_INLINE void storeSome(float* to, Vec value, std::int64_t count) {

@@ -56,6 +56,11 @@ bool usesTiles() {
     return vectorLoops().lanes == amx::tileWidth && amx::isHere();
 }
 
+/// Whether two tensors have the same numbers, and NaN at the same places.
+bool sameNumbers(const at::Tensor& a, const at::Tensor& b) {
+    return at::where(a.isnan(), b.isnan(), a.eq(b)).all().item<bool>();
+}
+
 struct AttentionCase {
     const char* name;
     AttentionShape shape;
@@ -125,7 +130,7 @@ struct AttentionInput {
         }
     }
 
-    KeyValueViews views() const { return {keys.data_ptr<float>(), values.data_ptr<float>(), keys.size(2)}; }
+    KeyValueViews views() const { return {keys, values}; }
     std::vector<std::int64_t> contextSizes(const AttentionCase& c) const {
         return {queries.size(0), c.positions, std::int64_t{c.shape.heads} * c.shape.headDim};
     }
@@ -135,6 +140,14 @@ struct AttentionInput {
         AttentionInput input = *this;
         for (at::Tensor* tensor : {&input.queries, &input.keys, &input.values})
             *tensor = tensor->to(at::kBFloat16).to(at::kFloat);
+        return input;
+    }
+
+    /// The same keys and values, stored as bfloat16. Exact if they are rounded().
+    AttentionInput withHalves() const {
+        AttentionInput input = *this;
+        for (at::Tensor* tensor : {&input.keys, &input.values})
+            *tensor = tensor->to(at::kBFloat16);
         return input;
     }
 
@@ -334,6 +347,16 @@ private slots:
         }
     }
 
+    void halvesAreAttendedToLikeTheSameFloats_data() { addInstructionSets(); }
+    void halvesAreAttendedToLikeTheSameFloats() {
+        useInstructionSet();
+        for (const AttentionCase& c : attentionCases) {
+            const AttentionInput floats = AttentionInput(c).rounded();
+            QVERIFY2(sameBits(floats.withHalves().attended(c), floats.attended(c)), c.name);
+            QVERIFY2(sameBits(floats.withHalves().attendedOnTiles(c), floats.attendedOnTiles(c)), c.name);
+        }
+    }
+
     void crossEntropyEqualsFloat64_data() { addInstructionSets(); }
     void crossEntropyEqualsFloat64() {
         useInstructionSet();
@@ -470,8 +493,14 @@ private:
         const at::Tensor keys = at::full({2, 2, 9, headDim}, notANumber, at::kFloat);
         const at::Tensor values = at::full({2, 2, 9, headDim}, notANumber, at::kFloat);
         placeHeads(projected, shape, norm, norm, {data(cosines), data(sines), dims}, first, lengths, queries,
-                   {keys.data_ptr<float>(), values.data_ptr<float>(), 9});
+                   {keys, values});
+        const at::Tensor keyHalves = keys.new_full(keys.sizes(), notANumber, at::kBFloat16);
+        const at::Tensor valueHalves = keyHalves.clone();
+        placeHeads(projected, shape, norm, norm, {data(cosines), data(sines), dims}, first, lengths, queries,
+                   {keyHalves, valueHalves});
         double error = 0;
+        if (!sameNumbers(keyHalves, keys.to(at::kBFloat16)) || !sameNumbers(valueHalves, values.to(at::kBFloat16)))
+            return notANumber;
         for (std::int64_t row = 0; row < 2; ++row) {
             const std::int64_t begin = first[static_cast<std::size_t>(row)];
             const std::int64_t count = lengths[static_cast<std::size_t>(row)];

@@ -4,11 +4,11 @@
 //
 // benchmark_loops [THREADS [TEXT]]: measures only loops whose name contains TEXT.
 
+#include "backends/base/runtime.h"
 #include "backends/kernels/layer_loops.h"
 #include "backends/kernels/machine_kernels.h"
 #include "backends/kernels/plain_loops.h"
 #include "backends/kernels/vector_loops.h"
-#include "backends/base/runtime.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -131,16 +131,26 @@ void attention(const AttentionSubject& subject, double bareProduct, double bareC
     const std::vector<int> lengths(static_cast<std::size_t>(subject.rows), subject.positions);
     const at::Tensor mask =
         visibleKeys(first, lengths, subject.positions, keyCount, shape.causal, shape.window, at::kCPU);
-    const KeyValueViews views{keys.data_ptr<float>(), values.data_ptr<float>(), keyCount};
+    const KeyValueViews views(keys, values);
+    const at::Tensor keyHalves = keys.to(at::kBFloat16);
+    const at::Tensor valueHalves = values.to(at::kBFloat16);
+    const KeyValueViews halves(keyHalves, valueHalves);
+    const auto loopOfHalves = [&] { attend(queries, halves, shape, first, lengths, context); };
     const auto loop = [&] { attend(queries, views, shape, first, lengths, context); };
     const auto plain = [&] {
         plainAttention(queries, keys, values, mask, shape.scale, shape.softcap).transpose(1, 2).to(at::kBFloat16);
     };
     const std::string name = fmt::format("attend {}", subject.name);
-    if (subject.positions == 1)
-        report(name, static_cast<double>(keys.nbytes() + values.nbytes()), bareCopy, "GB/s", loop, plain);
-    else
-        report(name, 4.0 * visiblePairs(subject) * shape.headDim, bareProduct, "GFLOP/s", loop, plain);
+    const std::string ofHalves = name + ", keys and values in bfloat16";
+    if (subject.positions == 1) {
+        const auto bytes = static_cast<double>(keys.nbytes() + values.nbytes());
+        report(name, bytes, bareCopy, "GB/s", loop, plain);
+        report(ofHalves, bytes / 2, bareCopy, "GB/s", loopOfHalves, plain);
+    } else {
+        const double operations = 4.0 * visiblePairs(subject) * shape.headDim;
+        report(name, operations, bareProduct, "GFLOP/s", loop, plain);
+        report(ofHalves, operations, bareProduct, "GFLOP/s", loopOfHalves, plain);
+    }
 }
 
 void norms(double bare) {
@@ -182,7 +192,7 @@ void heads(double bare) {
             8.0 * static_cast<double>(projected.numel()), bare, "GB/s",
             [&] {
                 placeHeads(projected, shape, norm, norm, {cosines.data_ptr<float>(), sines.data_ptr<float>(), 64},
-                           first, lengths, queries, {keys.data_ptr<float>(), values.data_ptr<float>(), 512});
+                           first, lengths, queries, {keys, values});
             },
             [&] {
                 const at::Tensor all = projected.view({8, 512, 15, 64}).transpose(1, 2);
