@@ -15,8 +15,10 @@ public:
         , m_inputs(product.inputs + in * product.inputStride)
         , m_result(product.result + in * product.resultStride + out) {
 #pragma GCC unroll 4
-        for (int i = 0; i < outs; ++i)
+        for (int i = 0; i < outs; ++i) {
             m_rows[i] = product.rows[out + i];
+            m_ahead[i] = product.rows[out + i + product.ahead] - m_rows[i];
+        }
     }
 
     SECATEUR_INLINE void run() {
@@ -25,7 +27,7 @@ public:
 #pragma GCC unroll 4
             for (int out = 0; out < outs; ++out)
                 for (int line = 0; line < Stored::bytes; line += 64)
-                    __builtin_prefetch(m_rows[out] + ahead + line);
+                    __builtin_prefetch(m_rows[out] + m_ahead[out] + line);
             addBlock(m_inputs + place, m_product.inputStride);
         }
         if (whole < m_product.depth)
@@ -38,8 +40,6 @@ public:
     }
 
 private:
-    static constexpr int ahead = 4096; ///< bytes; the processor reads ahead only within a page
-
     SECATEUR_INLINE void addBlock(const float* inputs, std::int64_t inputStride) {
 #pragma GCC unroll 4
         for (int out = 0; out < outs; ++out) {
@@ -78,7 +78,8 @@ private:
     const float* m_inputs;
     float* m_result;
     const std::uint8_t* m_rows[outs];
-    Vec m_sums[outs][ins][2]{}; ///< of even and of odd vectors: each addition to a sum waits for the previous one
+    std::ptrdiff_t m_ahead[outs]; ///< distance of the bytes to prefetch: the processor reads ahead only within a page
+    Vec m_sums[outs][ins][2]{};   ///< of even and of odd vectors: each addition to a sum waits for the previous one
 };
 
 template <typename Stored, int outs, int ins>

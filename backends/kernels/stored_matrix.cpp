@@ -16,6 +16,8 @@ namespace secateur {
 namespace {
 
 constexpr int rowsAtOnce = 64;
+constexpr std::int64_t bytesAhead = 4096; ///< least distance of what is prefetched, unless the rows are very short
+constexpr int mostRowsAhead = 64;
 /// Columns that are summed at once, so that the vectors stay in the L1 cache. A multiple of the largest block.
 constexpr std::int64_t columnsAtOnce = 2048;
 
@@ -118,11 +120,13 @@ void StoredMatrix::run(const Task& task, const float* inputs, int count, float* 
     const BlockSize size = sizeOf(part.type);
     const std::int64_t bytes = rowBytes(part);
     const auto* first = reinterpret_cast<const std::uint8_t*>(part.bytes);
-    std::array<const std::uint8_t*, rowsAtOnce> rows; // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::array<const std::uint8_t*, rowsAtOnce + mostRowsAhead> rows; // NOLINT(cppcoreguidelines-pro-type-member-init)
     BlockProduct product;
     product.type = part.type;
     product.rows = rows.data();
     product.count = task.count;
+    product.ahead =
+        static_cast<int>(std::clamp<std::int64_t>(bytesAhead / std::max<std::int64_t>(1, bytes) + 1, 4, mostRowsAhead));
     product.inputStride = m_columns;
     product.inputCount = count;
     product.resultStride = task.count;
@@ -130,8 +134,8 @@ void StoredMatrix::run(const Task& task, const float* inputs, int count, float* 
     float* products = sums + task.count * count;
     for (const Range& range : ranges) {
         const std::uint8_t* begin = first + range.begin / size.elements * size.bytes;
-        for (int row = 0; row < task.count; ++row)
-            rows[static_cast<std::size_t>(row)] = begin + part.rows[task.begin + static_cast<std::size_t>(row)] * bytes;
+        for (std::size_t row = 0; row < static_cast<std::size_t>(task.count + product.ahead); ++row)
+            rows[row] = begin + part.rows[std::min(task.begin + row, part.rows.size() - 1)] * bytes;
         const bool isFirst = &range == ranges.data();
         product.depth = range.end - range.begin;
         product.inputs = inputs + range.begin;

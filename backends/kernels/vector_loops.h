@@ -111,8 +111,9 @@ struct PanelProduct {
 /// Products of vectors with rows of stored numbers.
 struct BlockProduct {
     BlockType type = BlockType::float16;
-    const std::uint8_t* const* rows = nullptr; ///< the first block of each of `count` rows
+    const std::uint8_t* const* rows = nullptr; ///< the first block of each of `count` rows, and of `ahead` more rows
     int count = 0;
+    int ahead = 0;                 ///< after so many rows, a row is read that is prefetched now
     std::int64_t depth = 0;        ///< numbers of a row; whole blocks, unless the type has blocks of one number
     const float* inputs = nullptr; ///< `inputCount` vectors of `depth` numbers, inputStride apart
     std::int64_t inputStride = 0;
