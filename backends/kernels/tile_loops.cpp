@@ -272,9 +272,10 @@ SECATEUR_INLINE void fetch(const Number* from, std::int64_t count) {
         __builtin_prefetch(from + i, 0, 2);
 }
 
-/// Adds pairs of vectors, 2 * step of them at first. Lane i of the result then has the sum of the lanes of vector i.
+/// One vector whose lane i is the sum of the lanes of sums[i]. In each step half as many vectors are left, and each lane
+/// has the sum of twice as many. @param step 1 for the caller
 template <int step>
-SECATEUR_INLINE void addPairs(Vec (&sums)[lanes]) {
+SECATEUR_INLINE Vec sumsOf(Vec (&sums)[lanes]) {
     constexpr int pairs = lanes / (2 * step);
 #pragma GCC unroll 8
     for (int i = 0; i < pairs; ++i) {
@@ -284,7 +285,8 @@ SECATEUR_INLINE void addPairs(Vec (&sums)[lanes]) {
         sums[i] = a + b;
     }
     if constexpr (pairs > 1)
-        addPairs<2 * step>(sums);
+        return sumsOf<2 * step>(sums);
+    return sums[0];
 }
 
 /// Scores of one query for `lanes` keys.
@@ -296,8 +298,7 @@ SECATEUR_INLINE Vec scoresOfKeys(const float* query, const float* keys, std::int
         for (int key = 0; key < lanes; ++key)
             sums[key] += left * load(keys + key * columns + i);
     }
-    addPairs<1>(sums);
-    return sums[0];
+    return sumsOf<1>(sums);
 }
 
 SECATEUR_INLINE void scoreKeys(const float* query, const float* keys, std::int64_t count, std::int64_t columns,
