@@ -80,8 +80,7 @@ std::size_t metadataLength(std::string_view text) {
 std::string sentence(const LogitDifference& verified) {
     if (verified.tokens == 0)
         return "Not verified: Secateur writes this format, but does not read it";
-    constexpr double mostOfSums = 1e-4; // larger ones come from rounded weights, or from layers that magnify rounding
-    const bool differ = verified.relative() > mostOfSums;
+    const bool differ = verified.relative() > exportTolerance;
     const char* reason = !differ                      ? ""
                          : verified.hasRoundedWeights ? ", because weights were rounded"
                                                       : ", because the masked model magnifies rounding";

@@ -9,6 +9,12 @@
 
 namespace secateur {
 
+/// Largest allowed difference between the logits of an export and those of the masked model, relative to the largest
+/// logit. Both run in float32 and differ only in the order of sums. Such differences are about 1e-6 in small models. In
+/// SmolLM2 they are about 1e-5, because a few large activations magnify them. A wrong head or neuron causes far larger
+/// differences.
+inline constexpr double exportTolerance = 1e-4;
+
 /// Difference between the logits of two models.
 struct LogitDifference {
     double most = 0;  ///< largest absolute difference; infinite if a value is NaN

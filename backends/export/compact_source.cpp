@@ -124,7 +124,7 @@ const StorageType& WrittenTypes::forMatrix(const TensorEntry* source, NumbersFro
     if (from == NumbersFrom::replaced || (own && isFloat(*own))) // a compensation's numbers would be rounded
         return *m_format.named("F32");
     if (source)
-        m_widened.push_back(source->name);
+        (own ? m_widened : m_unknown).push_back(source->name);
     return *m_format.named("F32");
 }
 
@@ -141,7 +141,7 @@ const StorageType& WrittenTypes::forMerged(const TensorEntry& source, const Stor
 std::string WrittenTypes::sentence() const {
     if (m_wanted)
         return fmt::format("{} for matrices{}", m_wanted->name, m_isLossy ? ", rounded from those of the source" : "");
-    const std::size_t widened = m_widened.size() + m_merged.size();
+    const std::size_t widened = m_widened.size() + m_unknown.size() + m_merged.size();
     return widened == 0 ? "as in the source" : fmt::format("as in the source, {} tensors F32", widened);
 }
 
@@ -154,6 +154,11 @@ std::vector<std::string> WrittenTypes::warnings() const {
         warnings.push_back(fmt::format("{} is stored as F32, because its cuts do not follow the blocks of its type{}. "
                                        "--type gives all matrices a smaller type",
                                        m_widened.front(), others(m_widened.size())));
+    if (!m_unknown.empty())
+        warnings.push_back(
+            fmt::format("{} is stored as F32, because the format does not have its type{}. --type gives all "
+                        "matrices a smaller type",
+                        m_unknown.front(), others(m_unknown.size())));
     if (!m_merged.empty())
         warnings.push_back(
             fmt::format("{} is stored as F32, because the weights of the adapter would be rounded to its "

@@ -86,7 +86,8 @@ private:
     const WritableTypes& m_format;
     const StorageType* m_wanted = nullptr;
     bool m_isLossy = false;
-    std::vector<std::string> m_widened; ///< quantised tensors that are written as float32
+    std::vector<std::string> m_widened; ///< quantised tensors that are written as float32, because blocks are cut
+    std::vector<std::string> m_unknown; ///< tensors of types that the format does not have
     std::vector<std::string> m_merged;  ///< tensors with an adapter that are written as float32 instead of their type
     std::set<std::string> m_tooNarrow;  ///< tensors whose rows are no whole blocks of the wanted type
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/base/progress.h"
+#include "analysis/export/export_card.h"
 #include "analysis/export/export_target.h"
 
 #include <cstdint>
@@ -39,12 +40,6 @@ struct ExportPlan {
     std::string types = {};    ///< ExportFacts::types
     double tolerance = 0;      ///< exportTolerance, or roundedTolerance if weights were rounded
 };
-
-/// Largest allowed difference between the logits of an export and those of the masked model, relative to the largest
-/// logit. Both run in float32 and differ only in the order of sums. Such differences are about 1e-6 in small models. In
-/// SmolLM2 they are about 1e-5, because a few large activations magnify them. A wrong head or neuron causes far larger
-/// differences.
-inline constexpr double exportTolerance = 1e-4;
 
 /// StepDifference::position up to which an export is right although its logits differ more. Some masks magnify
 /// rounding: SmolLM2 under Mag-SP at 25 % of its parameters gives logits in float32 that differ from those in float64

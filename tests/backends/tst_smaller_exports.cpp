@@ -236,6 +236,23 @@ private slots:
             QVERIFY2(entry.shape.size() < 2 || entry.type->name == "Q8_0", entry.name.c_str());
     }
 
+    void missingTypesAreNamedAsTheReason() {
+        const auto model = fixture(quantised);
+        PruningMask mask(model->spec());
+        LayerMask layer = mask.layer(1);
+        layer.attention = AttentionCut::drop; // no block is cut
+        mask.setLayer(1, layer);
+        const Scratch scratch;
+        const ExportTarget& target = exportTarget("per_layer");
+        const ExportResult result = exportModel(*model, target, requestFor(target, *model, mask, scratch));
+        const auto says = [&](const char* text) {
+            return std::ranges::count_if(
+                result.warnings, [&](const std::string& warning) { return warning.find(text) != std::string::npos; });
+        };
+        QCOMPARE(says("because the format does not have its type"), std::ptrdiff_t{1});
+        QCOMPARE(says("do not follow the blocks"), std::ptrdiff_t{0});
+    }
+
     /// Real models state -1 for special tokens that they do not have.
     void aGgufBecomesHuggingFaceAndBack() {
         if (realData().isEmpty())
