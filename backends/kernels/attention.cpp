@@ -147,21 +147,21 @@ private:
         std::vector<std::uint16_t> rounded(static_cast<std::size_t>(step * size));
         for (std::int64_t key = begin; key < end; key += step) {
             const std::int64_t count = std::min(step, end - key);
-            const auto halves = [&](const Destination& all) -> const std::uint16_t* {
+            const auto pack = [&](const Destination& all, bool areKeys, float* place) {
                 const Source from = cachedAt(all, row.number, group, row.keyFrom + key);
-                if (from.halves)
-                    return from.halves;
-                m_loops.write(from.floats, count * size, {nullptr, rounded.data()});
-                return rounded.data();
+                if (from.floats)
+                    m_loops.write(from.floats, count * size, {nullptr, rounded.data()});
+                const std::uint16_t* numbers = from.floats ? rounded.data() : from.halves;
+                auto* to = reinterpret_cast<std::byte*>(place);
+                for (std::int64_t i = 0; i < size; i += step, to += amx::RowProduct::pieceBytes) {
+                    const std::int64_t width = std::min(step, size - i);
+                    amx::pack({numbers + i, size, areKeys, areKeys ? count : width, areKeys ? width : count},
+                              amx::Side::right, to);
+                }
             };
-            auto* to = reinterpret_cast<std::byte*>(packed + key * tileColumns() / 2);
-            const std::uint16_t* keys = halves(m_keysAndValues.keys);
-            for (std::int64_t i = 0; i < size; i += step, to += amx::RowProduct::pieceBytes)
-                amx::pack({keys + i, size, true, count, std::min(step, size - i)}, amx::Side::right, to);
-            to = reinterpret_cast<std::byte*>(packed + valueTiles(row) + key * tileColumns() / 2);
-            const std::uint16_t* values = halves(m_keysAndValues.values);
-            for (std::int64_t i = 0; i < size; i += step, to += amx::RowProduct::pieceBytes)
-                amx::pack({values + i, size, false, std::min(step, size - i), count}, amx::Side::right, to);
+            float* place = packed + key * tileColumns() / 2;
+            pack(m_keysAndValues.keys, true, place);
+            pack(m_keysAndValues.values, false, place + valueTiles(row));
         }
     }
 

@@ -16,8 +16,8 @@ namespace secateur {
 namespace {
 
 constexpr int rowsAtOnce = 64;
-constexpr std::int64_t bytesAhead = 4096; ///< least distance of what is prefetched, unless the rows are very short
-constexpr int mostRowsAhead = 64;
+constexpr std::int64_t bytesAhead = 4096; ///< least distance between what is read and what is prefetched
+constexpr int mostRowsAhead = 64;         ///< very short rows are prefetched at a smaller distance
 /// Columns that are summed at once, so that the vectors stay in the L1 cache. A multiple of the largest block.
 constexpr std::int64_t columnsAtOnce = 2048;
 

@@ -113,7 +113,7 @@ struct BlockProduct {
     BlockType type = BlockType::float16;
     const std::uint8_t* const* rows = nullptr; ///< the first block of each of `count` rows, and of `ahead` more rows
     int count = 0;
-    int ahead = 0;                 ///< after so many rows, a row is read that is prefetched now
+    int ahead = 0;                 ///< number of rows between the row that is read and the row that is prefetched
     std::int64_t depth = 0;        ///< numbers of a row; whole blocks, unless the type has blocks of one number
     const float* inputs = nullptr; ///< `inputCount` vectors of `depth` numbers, inputStride apart
     std::int64_t inputStride = 0;
@@ -149,7 +149,7 @@ struct VectorLoops {
     /// Copies `count` keys, which are `stride` apart, to a panel. Pads the last vector of the panel with 0.
     void (*packKeys)(const float* keys, std::int64_t stride, std::int64_t count, int headDim, float* panel);
     void (*write)(const float* from, std::int64_t count, const Destination& to);
-    void (*widen)(const Source& from, std::int64_t count, float* to);
+    void (*widen)(const Source& from, std::int64_t count, float* to); ///< copies numbers as float32
     /// products = <x, x>, <a, a>, <z, z>, <x, a>, <x, z>, <a, z>
     void (*innerProducts)(const float* x, const float* a, const float* z, std::int64_t width, double* products);
     /// Adds |v|, v and v^2 of each number v to three sums of its column.
