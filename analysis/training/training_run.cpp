@@ -61,10 +61,16 @@ public:
     }
 
 private:
-    /// Scores the dense and the pruned model, if they are not known.
+    /// Scores the dense and the pruned model if they are not known, and the last step if the run was stopped before its
+    /// score.
     void begin(const Progress& progress) {
-        if (m_heldOut.empty() || !m_run.scores.empty())
+        if (m_heldOut.empty())
             return;
+        if (!m_run.scores.empty()) {
+            if (m_run.scores.back().step < m_trainer.step() && isScored())
+                score(progress.part(0, 0));
+            return;
+        }
         if (m_run.dense.empty())
             m_run.dense = exampleLosses(m_model, PruningMask(m_model.spec()), m_heldOut, progress.part(0, 0));
         m_run.pruned = exampleLosses(m_model, m_mask, m_heldOut, progress.part(0, 0));

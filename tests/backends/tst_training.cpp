@@ -19,6 +19,8 @@
 #include <QtTest>
 
 #include <algorithm>
+#include <stop_token>
+#include <utility>
 
 using namespace secateur;
 using namespace secateur::test;
@@ -412,6 +414,36 @@ private slots:
             QVERIFY(next.best == whole.best);
             for (std::size_t i = 0; i < whole.records.size(); ++i)
                 QCOMPARE(next.records[i].lossNats, whole.records[i].lossNats);
+        }
+    }
+
+    // The run is asked to stop after each step in turn: before the score of that step where one is due.
+    void scoresThatWereStoppedAreMadeUp() {
+        const SmallRun small;
+        const std::span<const TrainingExample> heldOut(small.set.examples.data(), 1);
+        TrainingRun whole = small.fresh();
+        runTraining(whole, *small.model, small.mask, small.set, heldOut, {});
+        for (std::int64_t stop = 1; stop <= small.settings.steps; ++stop) {
+            std::stop_source source;
+            TrainingCallbacks callbacks;
+            callbacks.stepped = [&](const TrainingRun& now) {
+                if (std::cmp_equal(now.records.size(), stop))
+                    source.request_stop();
+            };
+            TrainingRun run = small.fresh();
+            run.saveSeconds = 1e9;
+            try {
+                runTraining(run, *small.model, small.mask, small.set, heldOut, callbacks,
+                            Progress({}, source.get_token()));
+            } catch (const Cancelled&) {
+                QVERIFY(!run.isDone);
+            }
+            runTraining(run, *small.model, small.mask, small.set, heldOut, {});
+            QVERIFY(run.state == whole.state);
+            QVERIFY(run.best == whole.best);
+            QCOMPARE(run.scores.size(), whole.scores.size());
+            for (std::size_t i = 0; i < whole.scores.size(); ++i)
+                QCOMPARE(run.scores[i].lossNats, whole.scores[i].lossNats);
         }
     }
 
