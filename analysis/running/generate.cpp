@@ -281,13 +281,16 @@ private:
     /// prompt.
     at::Tensor logits(std::span<const Batch> batches, KvCache& cache, const Progress& progress,
                       std::string_view text) const {
+        const int layers = m_plan.mask().layerCount();
+        const auto report = [&](double layer) { progress.report(layer / layers, text); };
         std::vector<at::Tensor> streams;
         for (const Batch& batch : batches)
             streams.push_back(m_runner.embed(m_plan, batch));
-        const int layers = m_plan.mask().layerCount();
-        for (int layer = 0; layer < layers; ++layer)
+        if (batches.size() == 1)
+            streams[0] = m_runner.runLayers(m_plan, streams[0], batches[0], cache, report);
+        for (int layer = 0; batches.size() > 1 && layer < layers; ++layer)
             for (std::size_t i = 0; i < batches.size(); ++i) {
-                progress.report((layer + static_cast<double>(i) / static_cast<double>(batches.size())) / layers, text);
+                report(layer + static_cast<double>(i) / static_cast<double>(batches.size()));
                 streams[i] = m_runner.runLayer(m_plan, layer, streams[i], batches[i], &cache);
             }
         return m_runner.lmHead(m_plan, streams.back(), batches.back(), true).to(at::kCPU, at::kFloat).contiguous();

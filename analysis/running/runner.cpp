@@ -23,6 +23,16 @@ LayerGradients Runner::backward(const Plan& plan, int layer, const at::Tensor& x
     return result;
 }
 
+at::Tensor Runner::runLayers(const Plan& plan, const at::Tensor& x, const Batch& batch, KvCache& cache,
+                             const std::function<void(int layer)>& begins) const {
+    at::Tensor stream = x;
+    for (int layer = 0; layer < plan.mask().layerCount(); ++layer) {
+        begins(layer);
+        stream = runLayer(plan, layer, stream, batch, &cache);
+    }
+    return stream;
+}
+
 namespace {
 
 class Walker {

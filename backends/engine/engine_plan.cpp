@@ -206,19 +206,40 @@ Conversion EnginePlan::stepConversion(int index) const {
 }
 
 EnginePlan::LayerPointer EnginePlan::stepLayer(int index, const Batch& batch) const {
-    return adapted(stored(index, mask().layer(index), stepConversion(index)), index, batch);
+    return adapted(stored(index, mask().layer(index), stepConversion(index), stepKey(index)), index, batch);
+}
+
+const std::string& EnginePlan::stepKey(int index) const {
+    std::call_once(m_stepKeysMade, [&] {
+        for (int layer = 0; layer < m_model.spec().layerCount(); ++layer) {
+            const LayerMask& own = mask().layer(layer);
+            m_stepKeys.push_back(
+                keyOf(m_model.spec().storedLayer(layer), own, ownConversion(layer, own, stepConversion(layer))));
+        }
+    });
+    return m_stepKeys[static_cast<std::size_t>(index)];
 }
 
 std::shared_ptr<const EmbeddingAndHead> EnginePlan::stepEmbeddingAndHead() const {
     return adapted(storedEmbeddingAndHead(stepConversion(-1)));
 }
 
-EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, Conversion conversion) const {
+Conversion EnginePlan::ownConversion(int index, const LayerMask& mask, Conversion conversion) const {
     const AttentionKind attention = m_model.spec().layers[static_cast<std::size_t>(index)].attention;
     const bool hasValuesOnly = attention == AttentionKind::valueOnly || mask.attention == AttentionCut::bypassQk;
     conversion.repeatsValues = conversion.repeatsValues && hasValuesOnly; // all other layers are equal for both
+    return conversion;
+}
+
+EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, const Conversion& conversion) const {
+    return stored(index, mask, conversion,
+                  keyOf(m_model.spec().storedLayer(index), mask, ownConversion(index, mask, conversion)));
+}
+
+EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, const Conversion& conversion,
+                                            const std::string& key) const {
     const std::function<PlanLayer()> make = [&] {
-        PlanLayer made = makePlanLayer(m_model, index, mask, conversion);
+        PlanLayer made = makePlanLayer(m_model, index, mask, ownConversion(index, mask, conversion));
         m_model.checkFiles();
         if (conversion.form != WeightForm::stored)
             releaseFile(m_model, index);
@@ -227,8 +248,7 @@ EnginePlan::LayerPointer EnginePlan::stored(int index, const LayerMask& mask, Co
     const std::int64_t expected =
         conversion.form == WeightForm::stored ? 0 : expectedBytes(m_model.spec(), index, mask, conversion.type);
     const LayerCompensation& own = compensationOf(mask);
-    return m_store.get(keyOf(m_model.spec().storedLayer(index), mask, conversion), {m_keptBytes, expected}, make,
-                       {own.outputWeight, own.downWeight});
+    return m_store.get(key, {m_keptBytes, expected}, make, {own.outputWeight, own.downWeight});
 }
 
 EnginePlan::LayerPointer EnginePlan::layer(int index, const LayerMask& mask) const {

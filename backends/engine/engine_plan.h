@@ -106,6 +106,8 @@ public:
     static constexpr std::int64_t stepTokens = 32; ///< maximum number of tokens of a step
     /// Whether the file stores all projections of a layer, or the LM head for layer -1, in types that steps read.
     bool isStored(int index) const { return m_isStored[static_cast<std::size_t>(index + 1)]; }
+    /// Whether the weights for steps of all layers stay in memory, or in the file, together.
+    bool keepsStepLayers() const { return isResident() || std::ranges::all_of(m_isStored, std::identity()); }
     /// The weights of a layer under a mask other than the plan's.
     LayerPointer layer(int index, const LayerMask& mask) const;
     /// The weights of a layer for the backward pass. On the CPU they are float32. They are packed together with their
@@ -134,7 +136,12 @@ private:
     Conversion gradientConversion() const;
     /// @param index of a layer, or -1
     Conversion stepConversion(int index) const;
-    LayerPointer stored(int index, const LayerMask& mask, Conversion conversion) const;
+    /// The conversion of a layer under a mask, with the settings that make no difference left out.
+    Conversion ownConversion(int index, const LayerMask& mask, Conversion conversion) const;
+    LayerPointer stored(int index, const LayerMask& mask, const Conversion& conversion) const;
+    /// @param key of the weights in the store
+    LayerPointer stored(int index, const LayerMask& mask, const Conversion& conversion, const std::string& key) const;
+    const std::string& stepKey(int index) const;
     std::shared_ptr<const EmbeddingAndHead> storedEmbeddingAndHead(const Conversion& conversion) const;
 
     const Model& m_model;
@@ -143,6 +150,8 @@ private:
     std::shared_ptr<const PlanAdapters> m_adapters; ///< null = none
     std::int64_t m_keptBytes;                       ///< maximum bytes of weights kept in the store
     std::vector<bool> m_isStored;                   ///< by layer + 1
+    mutable std::once_flag m_stepKeysMade;
+    mutable std::vector<std::string> m_stepKeys; ///< by layer; made once, as they have a bit for each neuron
 };
 
 } // namespace secateur

@@ -3,6 +3,7 @@
 #include "analysis/running/scalar_type.h"
 #include "backends/engine/attention_blocks.h"
 #include "backends/kernels/dropout.h"
+#include "backends/kernels/thread_team.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -86,6 +87,23 @@ public:
 
     at::Tensor forProduct(const at::Tensor& x) const override { return x.to(m_type); }
 
+    bool suitsTeam(const PlanLayer& layer, std::int64_t tokens) const override {
+        return tokens <= PackedMatrix::fewRows &&
+               std::ranges::all_of(
+                   std::array{&layer.projections, &layer.output, &layer.gateUp, &layer.down}, [](const Linear* linear) {
+                       const bool hasLoops = linear->stored || (linear->packed && linear->packed->hasLoops());
+                       return (hasLoops || linear->out == 0) && linear->updates.empty();
+                   });
+    }
+
+    void expect(const Linear& next) const override {
+        ThreadTeam* team = ThreadTeam::current();
+        if (team && next.packed)
+            next.packed->prefetch(*team);
+        else if (team && next.stored)
+            next.stored->prefetch(*team);
+    }
+
     at::Tensor linear(const Linear& linear, const at::Tensor& input) const override {
         const at::Tensor x = scaledInput(linear, input);
         at::Tensor result = at::empty({x.size(0), linear.out}, at::kFloat);
@@ -135,9 +153,11 @@ public:
             slice = sum.size(0); // an element's index determines whether it is dropped
         for (std::int64_t begin = 0; begin < sum.size(0); begin += slice) {
             const std::int64_t count = std::min(slice, sum.size(0) - begin);
-            const at::Tensor hidden =
-                hiddenUnits(layer.gateUp, input.narrow(0, begin, count), spec.activation, spec.gatedMlp);
-            addLinear(sum.narrow(0, begin, count), layer.down, hidden);
+            const auto part = [&](const at::Tensor& rows) { // narrow() of one token takes longer than its norm
+                return count == rows.size(0) ? rows : rows.narrow(0, begin, count);
+            };
+            const at::Tensor hidden = hiddenUnits(layer.gateUp, part(input), spec.activation, spec.gatedMlp);
+            addLinear(part(sum), layer.down, hidden);
         }
         return sum;
     }

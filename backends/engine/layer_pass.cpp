@@ -27,7 +27,9 @@ at::Tensor LayerPass::run(const at::Tensor& x) const {
         at::Tensor update;
         if (m_layer.spec.attention != AttentionKind::none) {
             show(Tap::attentionInput, input);
-            update = attentionUpdate(m_math.linear(m_layer.output, context(input)));
+            const at::Tensor heads = context(input);
+            m_math.expect(m_layer.gateUp);
+            update = attentionUpdate(m_math.linear(m_layer.output, heads));
         }
         out = afterAttention(x, update, input);
     }
@@ -44,6 +46,7 @@ at::Tensor LayerPass::attentionInput(const at::Tensor& x) const {
 at::Tensor LayerPass::context(const at::Tensor& input) const {
     if (m_layer.spec.attention == AttentionKind::linear)
         return input;
+    m_math.expect(m_layer.output);
     const at::Tensor projected = m_math.linear(m_layer.projections, input);
     if (m_layer.spec.attention == AttentionKind::valueOnly)
         return m_math.forProduct(m_layer.repeatsValues ? repeatedValues(projected) : projected);
@@ -93,6 +96,7 @@ at::Tensor LayerPass::mlpHidden(const at::Tensor& input) const {
 }
 
 at::Tensor LayerPass::addMlp(const at::Tensor& sum, bool ownsSum, const at::Tensor& input) const {
+    m_math.expect(m_layer.down);
     const bool hasPostNorm = m_place == NormPlace::sandwich;
     const bool isObserved =
         m_observer.wants(Tap::mlpHidden) || m_observer.wants(Tap::mlpOutput) || m_observer.wants(Tap::mlpUpdate);

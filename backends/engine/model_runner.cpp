@@ -11,6 +11,7 @@
 #include "backends/engine/layer_pass.h"
 #include "backends/engine/layer_tap_observer.h"
 #include "backends/engine/memory_check.h"
+#include "backends/kernels/thread_team.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
@@ -126,6 +127,31 @@ public:
             if (observer)
                 taps = std::make_unique<LayerTapObserver>(*observer, layer, input);
             return shaped(LayerPass(mathOf(plan), input, taps ? *taps : noObserver).run(flat(x)), batch);
+        });
+    }
+
+    at::Tensor runLayers(const Plan& plan, const at::Tensor& x, const Batch& batch, KvCache& cache,
+                         const std::function<void(int layer)>& begins) const override {
+        checkStream(x, batch);
+        const auto weights = teamLayers(plan, batch, begins);
+        if (weights.empty())
+            return Runner::runLayers(plan, x, batch, cache, begins);
+        return guarded([&] {
+            const LayerMath& math = mathOf(plan);
+            at::Tensor stream = flat(x);
+            ThreadTeam::during([&] {
+                TapObserver noObserver;
+                for (std::size_t i = 0; i < weights.size(); ++i) {
+                    const int layer = static_cast<int>(i);
+                    begins(layer);
+                    AttentionInput input = inputOf(*weights[i], batch);
+                    useCache(input, cache, layer);
+                    stream = LayerPass(math, input, noObserver).run(stream);
+                    if (i + 1 < weights.size())
+                        math.expect(weights[i + 1]->projections);
+                }
+            });
+            return shaped(stream, batch);
         });
     }
 
@@ -288,6 +314,24 @@ private:
             std::call_once(m_gradientMemoryChecked, [&] {
                 checkRunMemory(m_model, ComputeType::float32, {m_store.budget(), m_form == WeightForm::packed});
             });
+    }
+
+    /// The weights of all layers for a step on a ThreadTeam. Empty if it does not suit them, or they do not stay in
+    /// memory together. @param begins called with 0 before the weights of each layer are made
+    std::vector<EnginePlan::LayerPointer> teamLayers(const Plan& plan, const Batch& batch,
+                                                     const std::function<void(int layer)>& begins) const {
+        std::vector<EnginePlan::LayerPointer> weights;
+        const EnginePlan& own = ownPlan(plan);
+        if (!own.keepsStepLayers() || own.hasAdapters() || batch.tokens() > PackedMatrix::fewRows)
+            return weights;
+        const LayerMath& math = mathOf(plan);
+        for (int layer = 0; layer < m_spec.layerCount(); ++layer) {
+            begins(0);
+            weights.push_back(guarded([&] { return own.stepLayer(layer, batch); }));
+            if (!math.suitsTeam(*weights.back(), batch.tokens()))
+                return {};
+        }
+        return weights;
     }
 
     template <typename Work>

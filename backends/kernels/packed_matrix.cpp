@@ -55,6 +55,14 @@ std::shared_ptr<const onednn::Product> productOf(const Shape& shape, const memor
     return made;
 }
 
+/// bfloat16 numbers as float32. ATen's conversion takes longer than a small product.
+at::Tensor widened(const at::Tensor& halves) {
+    const at::Tensor floats = at::empty(halves.sizes(), at::kFloat);
+    const Source from{nullptr, static_cast<const std::uint16_t*>(halves.data_ptr())};
+    vectorLoops().widen(from, halves.numel(), floats.data_ptr<float>());
+    return floats;
+}
+
 /// A product of few vectors with a weight in panels (onednn::areInPanels()). It reads the weight once. Each panel is
 /// divided into pieces of its depth, so that there is enough work for all threads; the number of pieces does not depend
 /// on the number of threads, so the sums do not either.
@@ -68,7 +76,7 @@ public:
         , m_in(in)
         , m_out(out)
         , m_count(input.size(0))
-        , m_input(input.to(at::kFloat))
+        , m_input(m_areHalves ? widened(input) : input)
         , m_inputs(m_input.data_ptr<float>())
         , m_results(result.data_ptr<float>())
         , m_adds(adds)
@@ -191,6 +199,18 @@ std::optional<WeightPanels> PackedMatrix::tilePanels() const {
         return {};
     return WeightPanels{static_cast<const std::uint16_t*>(m_parts->weights.get_data_handle()), m_parts->in,
                         onednn::paddedRows(m_parts->weights.get_desc()), m_parts->out};
+}
+
+bool PackedMatrix::hasLoops() const {
+    return m_parts->isInPanels;
+}
+
+void PackedMatrix::prefetch(ThreadTeam& team) const {
+    const ThreadTeam::Memory all(static_cast<const std::byte*>(m_parts->weights.get_data_handle()),
+                                 static_cast<std::size_t>(bytes()));
+    const std::size_t share = all.size() / static_cast<std::size_t>(team.size());
+    for (int thread = 1; thread < team.size(); ++thread)
+        team.prefetch(thread, all.subspan(share * static_cast<std::size_t>(thread), share));
 }
 
 std::int64_t PackedMatrix::bytes() const {

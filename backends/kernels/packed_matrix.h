@@ -12,6 +12,8 @@ class Tensor;
 
 namespace secateur {
 
+class ThreadTeam;
+
 /// A weight in the layout that is fastest for oneDNN, on the CPU. Several threads may call const functions.
 class PackedMatrix {
 public:
@@ -33,6 +35,10 @@ public:
 
     /// Maximum number of rows of an input for which products take about as long as reading the weight.
     static constexpr std::int64_t fewRows = 8;
+    /// Whether such products are loops of this program, and not of oneDNN.
+    bool hasLoops() const;
+    /// Makes each thread of a team prefetch what it will read first in such a product.
+    void prefetch(ThreadTeam& team) const;
 
 private:
     struct Parts;

@@ -146,6 +146,17 @@ void StoredMatrix::run(const Task& task, const float* inputs, int count, float* 
     }
 }
 
+void StoredMatrix::prefetch(ThreadTeam& team) const {
+    for (int thread = 1; thread < team.size() && !m_tasks.empty(); ++thread) {
+        const Task& first =
+            m_tasks[m_tasks.size() * static_cast<std::size_t>(thread) / static_cast<std::size_t>(team.size())];
+        const Part& part = m_parts[first.part];
+        const std::int64_t begin = part.rows[first.begin] * rowBytes(part);
+        const std::int64_t end = (part.rows.back() + std::int64_t{1}) * rowBytes(part);
+        team.prefetch(thread, {part.bytes + begin, static_cast<std::size_t>(end - begin)});
+    }
+}
+
 void StoredMatrix::multiply(const at::Tensor& input, const at::Tensor& result, bool adds) const {
     const at::Tensor all = expanded(input);
     const auto* inputs = all.data_ptr<float>();

@@ -15,6 +15,8 @@ class Tensor;
 
 namespace secateur {
 
+class ThreadTeam;
+
 /// The type with this name in a file; none if products cannot decode it.
 std::optional<BlockType> blockTypeNamed(std::string_view name);
 
@@ -42,6 +44,9 @@ public:
     /// depend on the other rows.
     /// @param input [n, in] float32, contiguous @param result [n, out] float32, contiguous
     void multiply(const at::Tensor& input, const at::Tensor& result, bool adds) const;
+
+    /// Makes each thread of a team prefetch what it will read first in a product.
+    void prefetch(ThreadTeam& team) const;
 
     std::int64_t bytes() const; ///< that a product reads
 

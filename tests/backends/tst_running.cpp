@@ -178,6 +178,46 @@ private slots:
         }
     }
 
+    void layersTogetherAreThoseOneByOne_data() { addEngineCases(isDecoderFolder); }
+    void layersTogetherAreThoseOneByOne() {
+        const EngineCase c = engineCase();
+        constexpr int positions = 3;
+        for (const PruningMask& mask : {PruningMask(c.spec), cutMask(c), bypassMask(c)}) {
+            const auto plan = c.plan(mask);
+            const auto run = [&](int threads, bool areTogether) {
+                at::set_num_threads(threads);
+                const auto cache = c.runner.cache(*plan, c.batch.rows, positions);
+                std::vector<at::Tensor> streams;
+                for (int position = 0; position < positions; ++position) {
+                    const Batch step = pieceOf(c.batch, std::vector<int>(c.batch.lengths.size(), position),
+                                               std::vector<int>(c.batch.lengths.size(), 1));
+                    const at::Tensor x = c.runner.embed(*plan, step);
+                    streams.push_back(areTogether ? c.runner.runLayers(*plan, x, step, *cache, [](int) {})
+                                                  : c.runner.Runner::runLayers(*plan, x, step, *cache, [](int) {}));
+                }
+                at::set_num_threads(2);
+                return at::cat(streams, 1);
+            };
+            const at::Tensor expected = run(2, false);
+            for (const int threads : {1, 2, 4})
+                QVERIFY(at::equal(run(threads, true), expected));
+        }
+    }
+
+    void aStepOfLayersCanBeStopped() {
+        const EngineCase c("llama-gqa", "model.safetensors", false);
+        const auto plan = c.plan();
+        const Batch step =
+            pieceOf(c.batch, std::vector<int>(c.batch.lengths.size(), 0), std::vector<int>(c.batch.lengths.size(), 1));
+        const auto cache = c.runner.cache(*plan, step.rows, 1);
+        const at::Tensor x = c.runner.embed(*plan, step);
+        const auto stop = [](int layer) {
+            if (layer == 1)
+                throw Cancelled();
+        };
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(c.runner.runLayers(*plan, x, step, *cache, stop)), Cancelled);
+    }
+
     void theLastPositionIsLmHeadAlone_data() { addEngineCases(isDecoderFolder); }
     void theLastPositionIsLmHeadAlone() {
         const EngineCase c = engineCase();

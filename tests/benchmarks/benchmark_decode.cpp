@@ -2,7 +2,8 @@
 //
 // benchmark_decode MODEL [--type float32|bfloat16] [--behind 12,512] [--texts 1] [--tokens 32] [--budget BYTES]
 //
-// The bandwidth is measured before and after, with the threads of the runtime, on a buffer as large as the weights, up to 1 GB.
+// The bandwidth is measured between the tokens, because that of a shared machine changes: with the threads of the
+// runtime, on a buffer as large as the weights, up to 1 GB. Both are medians.
 
 #include "analysis/model/model.h"
 #include "analysis/running/generate.h"
@@ -36,6 +37,11 @@ double since(SteadyClock::time_point begin) {
     return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
+double medianOf(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
 /// The sum of numbers, read by all threads as fast as memory allows.
 float readAll(const at::Tensor& numbers) {
     const auto* from = numbers.data_ptr<float>();
@@ -55,19 +61,26 @@ float readAll(const at::Tensor& numbers) {
         [](float a, float b) { return a + b; });
 }
 
-/// Bytes per second at which a buffer is read: the best of several runs.
-double bandwidth(std::int64_t bytes) {
-    constexpr std::int64_t most = 1 << 30;
-    const at::Tensor numbers = at::ones({std::min(bytes, most) / 4});
-    double best = 1e9;
-    for (int i = 0; i < 5; ++i) {
+/// Measures bytes per second at which a buffer is read.
+class Bandwidth {
+public:
+    explicit Bandwidth(std::int64_t bytes)
+        : m_numbers(at::ones({std::min(bytes, most) / 4})) {}
+
+    void measure() {
         const auto begin = SteadyClock::now();
-        volatile float sum = readAll(numbers);
+        volatile float sum = readAll(m_numbers);
         (void)sum;
-        best = std::min(best, since(begin));
+        m_seconds.push_back(since(begin));
     }
-    return static_cast<double>(numbers.nbytes()) / best;
-}
+    /// The median of the measurements.
+    double rate() { return static_cast<double>(m_numbers.nbytes()) / medianOf(m_seconds); }
+
+private:
+    static constexpr std::int64_t most = 1 << 30;
+    at::Tensor m_numbers;
+    std::vector<double> m_seconds;
+};
 
 /// Bytes of the weights that a token reads: all projections and the LM head.
 std::int64_t weightBytes(const Model& model, ComputeType type) {
@@ -99,7 +112,9 @@ struct Settings {
 };
 
 /// Seconds of each new token of all texts together, without the first one: the median of the tokens.
-double secondsOfToken(const Model& model, const Plan& plan, const Settings& settings, int behind) {
+double secondsOfToken(const Model& model, const Plan& plan, const Settings& settings, int behind,
+                      Bandwidth& bandwidth) {
+    constexpr std::size_t tokensBetween = 4; ///< measurements of the bandwidth
     std::mt19937 random(1);
     std::vector<std::vector<int>> prompts(static_cast<std::size_t>(settings.number("--texts")));
     for (std::vector<int>& prompt : prompts)
@@ -113,11 +128,12 @@ double secondsOfToken(const Model& model, const Plan& plan, const Settings& sett
         if (text > 0)
             return;
         seconds.push_back(since(last));
+        if (seconds.size() % tokensBetween == 0)
+            bandwidth.measure();
         last = SteadyClock::now();
     });
     seconds.erase(seconds.begin()); // the prompt
-    std::ranges::sort(seconds);
-    return seconds[seconds.size() / 2];
+    return medianOf(seconds);
 }
 
 } // namespace
@@ -128,16 +144,15 @@ int main(int count, char** values) {
     const auto model = openModel(settings.model, {}, {.memoryBudget = std::stoll(settings.named.at("--budget"))});
     const auto plan = model->runner().plan(PruningMask(model->spec()), computeTypeOf(settings.named.at("--type")));
     const std::int64_t bytes = weightBytes(*model, plan->type());
-    const double before = bandwidth(bytes);
     std::istringstream all(settings.named.at("--behind"));
     for (std::string behind; std::getline(all, behind, ',');) {
-        const double seconds = secondsOfToken(*model, *plan, settings, std::stoi(behind));
+        Bandwidth bandwidth(bytes);
+        const double seconds = secondsOfToken(*model, *plan, settings, std::stoi(behind), bandwidth);
         const double rate = static_cast<double>(bytes) / seconds;
         fmt::print("{} {} behind {} tokens: {:.1f} tokens/s of each of {} texts; weights read at {:.1f} GB/s, {:.2f} "
                    "of {:.1f}\n",
                    model->card().name, name(plan->type()), behind, 1 / seconds, settings.number("--texts"), rate / 1e9,
-                   rate / before, before / 1e9);
+                   rate / bandwidth.rate(), bandwidth.rate() / 1e9);
     }
-    fmt::print("bandwidth afterwards {:.1f} GB/s; peak {:.0f} MB\n", bandwidth(bytes) / 1e9,
-               benchmarks::statusMegabytes("VmHWM"));
+    fmt::print("peak {:.0f} MB\n", benchmarks::statusMegabytes("VmHWM"));
 }
