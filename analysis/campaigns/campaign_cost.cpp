@@ -1,5 +1,6 @@
 #include "analysis/campaigns/sweep_state.h"
 
+#include "analysis/compensation/fit_compensation.h"
 #include "analysis/evaluation/prefill.h"
 #include "analysis/metrics/ablation.h"
 #include "analysis/metrics/measure_stages.h"
@@ -50,6 +51,30 @@ double passesFor(const ModelSpec& spec, PruneRequest request) {
         request.budget = error.largest();
         return calibrationPasses(spec, request);
     }
+}
+
+/// Passes for the compensations of masks that are still to be chosen, before the masks are known: as for cuts in all
+/// sublayers, which take longest.
+double fittingPasses(const ModelSpec& spec, const SweepInputs& inputs, const SweepPlan& plan) {
+    PruningMask cut(spec);
+    for (int layer = 0; layer < spec.layerCount(); ++layer) {
+        LayerMask own = cut.layer(layer);
+        if (own.heads.size() > 1)
+            own.heads.front() = false;
+        if (!own.neurons.empty())
+            own.neurons.front() = false;
+        cut.setLayer(layer, own);
+    }
+    std::map<std::tuple<std::size_t, int, std::string, std::string>, double> fits; // recovered points share them
+    for (const PlannedPoint& point : plan.left)
+        if (!point.isChosen)
+            fits[{point.series, point.key.repetition, budgetText(point.key.budget), point.key.compensation}] =
+                compensationPasses(spec, cut, compensationModeOf(point.key.compensation),
+                                   inputs.calibration.data.allTokens);
+    double passes = 0;
+    for (const auto& [fit, own] : fits)
+        passes += own;
+    return passes;
 }
 
 /// The passes of strategies that read the text themselves. One path serves all budgets, so that only the costliest one
@@ -118,8 +143,8 @@ SweepCost costOf(const Model& model, const SweepRequest& request, const SweepInp
     const PruningMask dense(spec);
     const auto densePlan = model.runner().plan(dense, inputs.type);
     const RunSpeed speed = runSpeed(model, *densePlan, progress);
-    cost.choosingPasses =
-        measuringPasses(model, *densePlan, inputs, plan.metrics) + strategyPasses(spec, request, plan);
+    cost.choosingPasses = measuringPasses(model, *densePlan, inputs, plan.metrics) +
+                          strategyPasses(spec, request, plan) + fittingPasses(spec, inputs, plan);
     cost.choosingSeconds = cost.choosingPasses * runSeconds(speed, spec, dense, sizeOf(inputs.calibration.set));
 
     const auto count = [&](bool PlannedPoint::*what) {

@@ -17,8 +17,10 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -162,12 +164,15 @@ std::vector<Planned> pathsOf(const SweepPlan& plan) {
 }
 
 std::string nameOf(const std::string& strategy, const PointKey& key) {
-    std::string title = fmt::format("{} {}", strategy, budgetText(key.budget));
-    if (key.seed)
-        title += fmt::format(" seed {}", *key.seed);
-    if (key.compensation == name(CompensationMode::none))
-        return title + " without compensation";
-    return key.compensation == name(CompensationMode::own) ? title : fmt::format("{} with {}", title, key.compensation);
+    const std::string title = fmt::format("{} {}", strategy, budgetText(key.budget));
+    return key.seed ? fmt::format("{} seed {}", title, *key.seed) : title;
+}
+
+std::size_t countCompensations(const Planned& points) {
+    std::set<std::string_view> modes;
+    for (const PlannedPoint* point : points)
+        modes.insert(point->key.compensation);
+    return modes.size();
 }
 
 /// A strategy with one seed, whose path serves all budgets.
@@ -234,13 +239,15 @@ private:
 
     void spendOn(const Planned& points, const Progress& progress) {
         const Savings& savings = *m_context->savings;
+        const double share = 1 / (1 + static_cast<double>(countCompensations(points)));
+        const Progress spending = progress.part(0, share);
         std::optional<Budget> reached;
         const auto spendMost = [&] {
             try {
-                return spend(*m_path, points.front()->key.budget, savings, progress);
+                return spend(*m_path, points.front()->key.budget, savings, spending);
             } catch (const BudgetTooLarge& error) {
                 reached = error.largest();
-                return spend(*m_path, *reached, savings, progress);
+                return spend(*m_path, *reached, savings, spending);
             }
         };
         const PruneResult result = spendMost();
@@ -251,7 +258,8 @@ private:
         m_fitted.clear();
         for (const PlannedPoint* point : points)
             try {
-                store(*point, result, reached, seconds, progress);
+                const double done = std::min(share * (1 + static_cast<double>(m_fitted.size())), 1 - share);
+                store(*point, result, reached, seconds, progress.part(done, done + share));
             } catch (const Error& error) {
                 fail({point}, error);
             }
@@ -277,7 +285,7 @@ private:
         const CompensationMode mode = compensationModeOf(key.compensation);
         const SweepInputs& inputs = m_state.inputs;
         const FitText text{inputs.calibration.set.sequences, inputs.batchTokens, inputs.type};
-        return fitCompensation(m_state.model, result.mask, mode, text, progress);
+        return fitCompensation(m_state.model, result.mask, mode, text, progress.named(key.compensation));
     }
 
     /// Stores a point with its compensation. @param seconds that the strategy took for the mask

@@ -236,10 +236,10 @@ private:
     }
 
     int capacity() const {
-        std::int64_t most = 0;
-        for (const Text& text : m_texts)
-            most = std::max<std::int64_t>(most, text.promptSize);
-        return static_cast<int>(std::min(most + m_rules.newTokens, mostTokens(m_model)));
+        Texts all(m_texts.size());
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        return static_cast<int>(
+            std::min<std::int64_t>(longest(all) + std::int64_t{m_rules.newTokens}, mostTokens(m_model)));
     }
 
     /// The prompts in chunks; the rows of a chunk have the same positions. A row whose prompt has ended repeats its

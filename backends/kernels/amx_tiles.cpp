@@ -30,7 +30,7 @@ __mmask32 firstOf(std::int64_t count) {
 }
 
 /// Reads 16 rows of 16 pairs. Row i contains the pairs of terms of row (column) i of the source.
-void readAdjacent(const Source& source, std::int64_t first, __m512i* rows) {
+void readAdjacent(const Unpacked& source, std::int64_t first, __m512i* rows) {
     const __mmask32 terms = firstOf(source.depth);
     for (std::int64_t i = 0; i < tileWidth; ++i)
         rows[i] = first + i < source.width
@@ -39,7 +39,7 @@ void readAdjacent(const Source& source, std::int64_t first, __m512i* rows) {
 }
 
 /// Reads 16 rows of 16 pairs. Row i contains the terms 2 i and 2 i + 1 of each row (column) of the source.
-void readApart(const Source& source, std::int64_t first, __m512i* rows) {
+void readApart(const Unpacked& source, std::int64_t first, __m512i* rows) {
     const auto some = static_cast<__mmask16>(source.width > first ? firstOf(source.width - first) : 0);
     const auto term = [&](std::int64_t index) {
         return index < source.depth && some != 0 ? _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(
@@ -170,7 +170,7 @@ void multiplyChunk(const Chunk& chunk, const Chunk& next, const Block& block, bo
 
 } // namespace
 
-void pack(const Source& source, Side side, std::byte* piece) {
+void pack(const Unpacked& source, Side side, std::byte* piece) {
     __m512i rows[tileWidth];
     for (std::int64_t tile = 0; tile < tilesOf(side); ++tile) {
         if (source.termsAdjacent)
@@ -330,7 +330,7 @@ namespace secateur::amx {
 
 const bool areBuilt = false;
 
-void pack(const Source&, Side, std::byte*) {}
+void pack(const Unpacked&, Side, std::byte*) {}
 void multiply(std::span<const Pair>, const Block&, bool, float*) {}
 void multiply(const RowProduct&) {}
 void multiply(const PanelRows&) {}

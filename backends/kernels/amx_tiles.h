@@ -48,8 +48,8 @@ struct Factor {
     }
 };
 
-/// The source of one piece: the numbers of at most one strip of rows or columns, and at most 32 terms.
-struct Source {
+/// The numbers of one piece before they are packed: of at most one strip of rows or columns, and at most 32 terms.
+struct Unpacked {
     const std::uint16_t* numbers = nullptr;
     std::int64_t stride = 0;    ///< distance between rows (columns) if termsAdjacent, otherwise between terms
     bool termsAdjacent = false; ///< whether the terms of a row (column) are contiguous; if not, the rows (columns) are
@@ -57,7 +57,7 @@ struct Source {
     std::int64_t depth = 0;     ///< number of terms
 };
 
-void pack(const Source& source, Side side, std::byte* piece);
+void pack(const Unpacked& source, Side side, std::byte* piece);
 
 /// A block of a product: consecutive strips of the left factor times consecutive strips of the right factor.
 struct Block {

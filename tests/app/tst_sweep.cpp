@@ -286,6 +286,20 @@ private slots:
         QVERIFY2(outcome.error.contains("4 trainings on "), qPrintable(outcome.error));
     }
 
+    void theForecastCountsFitsOfCompensations() {
+        const Scratch scratch;
+        const auto forecast = [&](const QString& modes) {
+            return run(sweep(scratch.path(modes + ".h5"), {"--strategy", "gate_norm", "--budgets", "1,2", "--compensate",
+                                                           modes, "--progress", "plain"}))
+                .error;
+        };
+        const QString without = forecast("none");
+        QVERIFY2(without.contains("passes over the scored text"), qPrintable(without));
+        QVERIFY2(!without.contains("passes over the calibration text"), qPrintable(without));
+        const QString fitted = forecast("none,weights");
+        QVERIFY2(fitted.contains("passes over the calibration text"), qPrintable(fitted));
+    }
+
     void partsOfTheTextShowHowStableMasksAre() {
         const Scratch scratch;
         const QString out = scratch.path("s.h5");

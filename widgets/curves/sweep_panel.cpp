@@ -5,6 +5,7 @@
 #include "widgets/document/document.h"
 #include "widgets/document/mask_editor.h"
 #include "widgets/language/shown_texts.h"
+#include "widgets/results/metric_names.h"
 #include "widgets/results/still_label.h"
 #include "widgets/results/text_combo.h"
 
@@ -36,18 +37,14 @@ namespace {
 
 enum Column { strategyColumn, optionColumn };
 
-QString stringOf(std::string_view text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
 /// Summary, budget and options of a strategy.
 QString tipOf(const StrategyInfo& info) {
     QStringList lines{
         rowText(info.summary), SweepPanel::tr("Budget: %1").arg(rowText(info.budget)),
         SweepPanel::tr("Options: key=value, separated by colons. Several variants: separated by semicolons.")};
     for (const OptionInfo& option : allOptions(info))
-        lines
-            << QString("%1=%2: %3").arg(stringOf(option.name), stringOf(option.defaultValue), rowText(option.meaning));
+        lines << QString("%1=%2: %3")
+                     .arg(toQString(option.name), toQString(option.defaultValue), rowText(option.meaning));
     return "<p>" + lines.join("</p><p>") + "</p>"; // as rich text, so that long lines are broken
 }
 
@@ -181,7 +178,7 @@ void SweepPanel::buildRecovery(QFormLayout& form) {
     m_recipe->addItem(tr("no training"));
     m_recipe->setItemData(0, tr("Pruned models are scored as they are"), Qt::ToolTipRole);
     for (const TrainingRecipe& recipe : trainingRecipes()) {
-        m_recipe->addItem(stringOf(recipe.id));
+        m_recipe->addItem(toQString(recipe.id));
         m_recipe->setItemData(m_recipe->count() - 1, rowText(recipe.summary), Qt::ToolTipRole);
     }
     m_recipe->setAccessibleName(tr("Recipe of the recovery training"));
@@ -241,7 +238,7 @@ void SweepPanel::buildTexts(QVBoxLayout& column) {
 void SweepPanel::listStrategies() {
     const QSignalBlocker quiet(m_strategies);
     for (const StrategyInfo& info : allStrategies()) {
-        auto* item = new QTreeWidgetItem(m_strategies, {stringOf(info.id), QString()});
+        auto* item = new QTreeWidgetItem(m_strategies, {toQString(info.id), QString()});
         item->setFlags(item->flags() | Qt::ItemIsUserCheckable | Qt::ItemIsEditable);
         item->setCheckState(strategyColumn, Qt::Unchecked);
         for (const int column : {strategyColumn, optionColumn})
