@@ -286,13 +286,15 @@ private:
         std::vector<at::Tensor> streams;
         for (const Batch& batch : batches)
             streams.push_back(m_runner.embed(m_plan, batch));
-        if (batches.size() == 1)
+        if (batches.size() == 1) {
             streams[0] = m_runner.runLayers(m_plan, streams[0], batches[0], cache, report);
-        for (int layer = 0; batches.size() > 1 && layer < layers; ++layer)
-            for (std::size_t i = 0; i < batches.size(); ++i) {
-                report(layer + static_cast<double>(i) / static_cast<double>(batches.size()));
-                streams[i] = m_runner.runLayer(m_plan, layer, streams[i], batches[i], &cache);
-            }
+        } else {
+            for (int layer = 0; layer < layers; ++layer)
+                for (std::size_t i = 0; i < batches.size(); ++i) {
+                    report(layer + static_cast<double>(i) / static_cast<double>(batches.size()));
+                    streams[i] = m_runner.runLayer(m_plan, layer, streams[i], batches[i], &cache);
+                }
+        }
         return m_runner.lmHead(m_plan, streams.back(), batches.back(), true).to(at::kCPU, at::kFloat).contiguous();
     }
 
