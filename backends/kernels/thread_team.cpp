@@ -52,7 +52,8 @@ ThreadTeam* ThreadTeam::current() {
 
 void ThreadTeam::during(const std::function<void()>& work) {
 #ifdef _OPENMP
-    const int threads = std::min(at::get_num_threads(), mostThreads);
+    // More threads than processors would wait for each other at every loop.
+    const int threads = std::min({at::get_num_threads(), omp_get_num_procs(), mostThreads});
     if (threads == 1 || at::in_parallel_region())
         return work();
     ThreadTeam team;

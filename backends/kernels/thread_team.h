@@ -18,8 +18,9 @@ public:
     using Memory = std::span<const std::byte>;
     static constexpr int mostThreads = 64;
 
-    /// Runs `work` on this thread, which is thread 0 of a team of the runtime's threads. During the work, the loops of
-    /// parallel_loops.h use the team; libtorch and oneDNN use this thread only.
+    /// Runs `work` on this thread, which is thread 0 of a team of the runtime's threads, as far as there are
+    /// processors. During the work, the loops of parallel_loops.h use the team; libtorch and oneDNN use this thread
+    /// only.
     static void during(const std::function<void()>& work);
 
     /// The team of the work that this thread runs. Null outside of during(), or where there is one thread.
