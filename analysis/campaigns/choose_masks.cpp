@@ -285,7 +285,7 @@ private:
         const CompensationMode mode = compensationModeOf(key.compensation);
         const SweepInputs& inputs = m_state.inputs;
         const FitText text{inputs.calibration.set.sequences, inputs.batchTokens, inputs.type};
-        return fitCompensation(m_state.model, result.mask, mode, text, progress.named(key.compensation));
+        return fitCompensation(m_state.model, result.mask, mode, text, progress.named("mode " + key.compensation));
     }
 
     /// Stores a point with its compensation. @param seconds that the strategy took for the mask

@@ -236,10 +236,8 @@ private:
     }
 
     int capacity() const {
-        Texts all(m_texts.size());
-        std::iota(all.begin(), all.end(), std::size_t{0});
-        return static_cast<int>(
-            std::min<std::int64_t>(longest(all) + std::int64_t{m_rules.newTokens}, mostTokens(m_model)));
+        const std::int64_t longest = std::ranges::max_element(m_texts, {}, &Text::promptSize)->promptSize;
+        return static_cast<int>(std::min(longest + m_rules.newTokens, mostTokens(m_model)));
     }
 
     /// The prompts in chunks; the rows of a chunk have the same positions. A row whose prompt has ended repeats its

@@ -146,7 +146,7 @@ public:
                                 KvCache* cache = nullptr, LayerObserver* observer = nullptr) const = 0;
 
     /// Runs all layers as runLayer() does, with the same numbers, and returns the last stream. Faster for steps of
-    /// generation. @param begins called before each layer; may throw
+    /// generation. @param begins called before each layer, and with 0 before weights are made; may throw
     virtual at::Tensor runLayers(const Plan& plan, const at::Tensor& x, const Batch& batch, KvCache& cache,
                                  const std::function<void(int layer)>& begins) const;
 

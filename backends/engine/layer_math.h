@@ -71,7 +71,7 @@ public:
     virtual at::Tensor forProduct(const at::Tensor& x) const = 0;
     /// Whether the layer's products with so many tokens are loops that a ThreadTeam can divide.
     virtual bool suitsTeam(const PlanLayer& /*layer*/, std::int64_t /*tokens*/) const { return false; }
-    /// Says whose product follows the next one, so that idle threads of a team can prefetch its weight.
+    /// Says whose product comes soon, so that idle threads of a team can prefetch its weight.
     virtual void expect(const Linear& /*next*/) const {}
     /// (input * factors) W^T + bias as float32. The factors are Linear::inputFactors.
     virtual at::Tensor linear(const Linear& linear, const at::Tensor& input) const = 0;

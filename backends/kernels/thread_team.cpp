@@ -16,7 +16,7 @@ namespace {
 
 thread_local ThreadTeam* ownTeam = nullptr;
 
-/// Number of moments that a thread spins before it sleeps: about as long as a layer takes.
+/// Number of pauses after which a waiting thread sleeps; they take about as long as a layer.
 constexpr int patience = 4096;
 
 void spin() {

@@ -182,6 +182,7 @@ private slots:
     void layersTogetherAreThoseOneByOne() {
         const EngineCase c = engineCase();
         constexpr int positions = 3;
+        const int usual = at::get_num_threads();
         for (const PruningMask& mask : {PruningMask(c.spec), cutMask(c), bypassMask(c)}) {
             const auto plan = c.plan(mask);
             const auto run = [&](int threads, bool areTogether) {
@@ -195,7 +196,7 @@ private slots:
                     streams.push_back(areTogether ? c.runner.runLayers(*plan, x, step, *cache, [](int) {})
                                                   : c.runner.Runner::runLayers(*plan, x, step, *cache, [](int) {}));
                 }
-                at::set_num_threads(2);
+                at::set_num_threads(usual);
                 return at::cat(streams, 1);
             };
             const at::Tensor expected = run(2, false);

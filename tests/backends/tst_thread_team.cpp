@@ -12,9 +12,10 @@
 
 #include <QtTest>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <stdexcept>
+#include <chrono>
 #include <thread>
 #include <vector>
 
