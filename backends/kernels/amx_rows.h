@@ -40,6 +40,7 @@ struct PanelRows {
     float* result = nullptr;       ///< [count, columns of all tiles], resultStride from one row to the next
     std::int64_t resultStride = 0;
     bool adds = false; ///< whether the product is added to the result instead of replacing it
+    const std::byte* next = nullptr; ///< panel that is probably read next, to be prefetched; null = none
 
     static constexpr std::int64_t panelTiles = 4;
 };

@@ -230,13 +230,16 @@ void multiply(const RowProduct& product) {
 
 namespace {
 
-/// Sets the sizes of tiles 0 to 3 for a product of fewer rows or columns: results, left factor, right factor.
+// Products with panels use six tiles (not all eight: see above): the results of the four tiles of a panel (0 to 3), a
+// left factor (4) and a right one (5). Each left factor is read once for four products.
+
+/// Sets the sizes of the six tiles. @param rows of the left factor @param columns of the right factor
 void configure(std::int64_t rows, std::int64_t columns) {
     Configuration made;
-    for (const int tile : {0, 1, 2})
-        made.rows[tile] = static_cast<std::uint8_t>(rows);
-    for (const int tile : {0, 1, 3})
-        made.bytes[tile] = static_cast<std::uint16_t>(columns * 4);
+    for (const int tile : {0, 1, 2, 3, 4, 5}) {
+        made.rows[tile] = static_cast<std::uint8_t>(tile == 5 ? tileWidth : rows);
+        made.bytes[tile] = static_cast<std::uint16_t>(tile == 4 ? rowBytes : columns * 4);
+    }
     asm volatile("" : : "r"(&made) : "memory"); // GCC's _tile_loadconfig says that it reads only the first 8 bytes
     _tile_loadconfig(&made);
 }
@@ -244,67 +247,127 @@ void configure(std::int64_t rows, std::int64_t columns) {
 constexpr std::int64_t panelRowBytes = PanelRows::panelTiles * rowBytes;
 constexpr std::int64_t panelStepBytes = tileWidth * panelRowBytes;
 
-/// Multiplies up to 16 rows with one tile of columns, or two.
-template <bool isPair>
-void multiplyTiles(const PanelRows& p, std::int64_t row, const std::byte* first, const std::byte* second,
-                   float* result) {
-    const std::int64_t resultBytes = p.resultStride * 4;
-    if (p.adds) {
-        _tile_loadd(0, result, resultBytes);
-        if constexpr (isPair)
-            _tile_loadd(1, result + tileWidth, resultBytes);
-    } else {
-        _tile_zero(0);
-        if constexpr (isPair)
-            _tile_zero(1);
+/// Adjacent tiles of one panel, and the columns of the result that they make.
+struct PanelTiles {
+    const std::byte* numbers;
+    float* result;
+    const std::byte* next; ///< panel that is read after these tiles; null = none
+};
+
+/// Adds the products of one step. @param left up to 16 rows
+template <int count>
+void multiplyStep(const std::uint16_t* left, std::int64_t leftBytes, const std::byte* right) {
+    _tile_loadd(4, left, leftBytes);
+    _tile_loadd(5, right, panelRowBytes);
+    _tile_dpbf16ps(0, 4, 5);
+    if constexpr (count > 1) {
+        _tile_loadd(5, right + rowBytes, panelRowBytes);
+        _tile_dpbf16ps(1, 4, 5);
     }
-    const auto step = [&](const std::uint16_t* left, std::int64_t leftBytes, std::int64_t place) {
-        _tile_loadd(2, left, leftBytes);
-        _tile_loadd(3, first + place, panelRowBytes);
-        _tile_dpbf16ps(0, 2, 3);
-        if constexpr (isPair) {
-            _tile_loadd(3, second + place, panelRowBytes);
-            _tile_dpbf16ps(1, 2, 3);
-        }
-    };
-    const std::uint16_t* left = p.rows + row * p.rowStride;
-    for (std::int64_t i = 0; i < p.steps; ++i)
-        step(left + i * stepDepth, p.rowStride * 2, i * panelStepBytes);
-    if (p.rests)
-        step(p.rests + row * stepDepth, stepDepth * 2, p.steps * panelStepBytes);
-    _tile_stored(0, result, resultBytes);
-    if constexpr (isPair)
-        _tile_stored(1, result + tileWidth, resultBytes);
+    if constexpr (count > 2) {
+        _tile_loadd(5, right + 2 * rowBytes, panelRowBytes);
+        _tile_dpbf16ps(2, 4, 5);
+    }
+    if constexpr (count > 3) {
+        _tile_loadd(5, right + 3 * rowBytes, panelRowBytes);
+        _tile_dpbf16ps(3, 4, 5);
+    }
 }
 
-/// Multiplies all rows with one or two tiles of columns, which stay in the L1 cache.
-template <bool isPair>
-void multiplyColumns(const PanelRows& p, std::int64_t tile, std::int64_t columns) {
-    const auto place = [&](std::int64_t index) {
-        return p.panels + index / PanelRows::panelTiles * p.panelBytes + index % PanelRows::panelTiles * rowBytes;
-    };
-    const std::byte* first = place(p.firstTile + tile);
-    const std::byte* second = isPair ? place(p.firstTile + tile + 1) : nullptr;
-    float* result = p.result + tile * tileWidth;
+template <int count>
+void beginSums(const float* result, std::int64_t resultBytes, bool adds) {
+    if (!adds) {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+        return;
+    }
+    _tile_loadd(0, result, resultBytes);
+    if constexpr (count > 1)
+        _tile_loadd(1, result + tileWidth, resultBytes);
+    if constexpr (count > 2)
+        _tile_loadd(2, result + 2 * tileWidth, resultBytes);
+    if constexpr (count > 3)
+        _tile_loadd(3, result + 3 * tileWidth, resultBytes);
+}
+
+template <int count>
+void storeSums(float* result, std::int64_t resultBytes) {
+    _tile_stored(0, result, resultBytes);
+    if constexpr (count > 1)
+        _tile_stored(1, result + tileWidth, resultBytes);
+    if constexpr (count > 2)
+        _tile_stored(2, result + 2 * tileWidth, resultBytes);
+    if constexpr (count > 3)
+        _tile_stored(3, result + 3 * tileWidth, resultBytes);
+}
+
+/// Multiplies up to 16 rows.
+template <int count>
+void multiplyRows(const PanelRows& p, std::int64_t row, const PanelTiles& tiles, Prefetcher& next) {
+    const std::int64_t resultBytes = p.resultStride * 4;
+    float* result = tiles.result + row * p.resultStride;
+    beginSums<count>(result, resultBytes, p.adds);
+    const std::uint16_t* left = p.rows + row * p.rowStride;
+    for (std::int64_t i = 0; i < p.steps; ++i, left += stepDepth) {
+        multiplyStep<count>(left, p.rowStride * 2, tiles.numbers + i * panelStepBytes);
+        // The rows are in the L2 cache. They are prefetched two steps ahead.
+        for (std::int64_t line = 0; line < tileWidth; ++line)
+            _mm_prefetch(left + 2 * stepDepth + line * p.rowStride, _MM_HINT_T0);
+        next.fetch();
+    }
+    if (p.rests)
+        multiplyStep<count>(p.rests + row * stepDepth, stepDepth * 2, tiles.numbers + p.steps * panelStepBytes);
+    storeSums<count>(result, resultBytes);
+}
+
+/// Multiplies all rows. @param columns of each tile
+template <int count>
+void multiplyTiles(const PanelRows& p, const PanelTiles& tiles, std::int64_t columns) {
     const std::int64_t whole = p.count / tileWidth * tileWidth;
-    configure(tileWidth, columns);
+    const std::int64_t calls = (p.count + tileWidth - 1) / tileWidth * (p.steps > 0 ? p.steps : 1);
+    Prefetcher next(tiles.next, tiles.next ? p.panelBytes : 0, calls);
+    if (whole > 0)
+        configure(tileWidth, columns);
     for (std::int64_t row = 0; row < whole; row += tileWidth)
-        multiplyTiles<isPair>(p, row, first, second, result + row * p.resultStride);
+        multiplyRows<count>(p, row, tiles, next);
     if (whole == p.count)
         return;
     configure(p.count - whole, columns);
-    multiplyTiles<isPair>(p, whole, first, second, result + whole * p.resultStride);
+    multiplyRows<count>(p, whole, tiles, next);
 }
 
 } // namespace
 
 void multiply(const PanelRows& product) {
+    constexpr std::int64_t most = PanelRows::panelTiles;
     const std::int64_t whole = product.tiles - (product.lastColumns < tileWidth ? 1 : 0);
-    std::int64_t tile = 0;
-    for (; tile + 2 <= whole; tile += 2)
-        multiplyColumns<true>(product, tile, tileWidth);
-    for (; tile < product.tiles; ++tile)
-        multiplyColumns<false>(product, tile, tile < whole ? tileWidth : product.lastColumns);
+    for (std::int64_t tile = 0; tile < product.tiles;) {
+        const std::int64_t index = product.firstTile + tile;
+        const std::int64_t left = tile < whole ? whole - tile : 1;
+        const std::int64_t inPanel = most - index % most;
+        const std::int64_t count = inPanel < left ? inPanel : left;
+        const std::byte* panel = product.panels + index / most * product.panelBytes;
+        const bool isLast = tile + count == product.tiles;
+        const PanelTiles tiles{panel + index % most * rowBytes, product.result + tile * tileWidth,
+                               isLast ? product.next : panel + product.panelBytes};
+        const std::int64_t columns = tile < whole ? tileWidth : product.lastColumns;
+        switch (count) {
+        case 1:
+            multiplyTiles<1>(product, tiles, columns);
+            break;
+        case 2:
+            multiplyTiles<2>(product, tiles, columns);
+            break;
+        case 3:
+            multiplyTiles<3>(product, tiles, columns);
+            break;
+        default:
+            multiplyTiles<4>(product, tiles, columns);
+        }
+        tile += count;
+    }
     _tile_release();
 }
 

@@ -25,6 +25,12 @@ using amx::tileWidth;
 constexpr std::int64_t panelOutputs = PanelProduct::panelOutputs;
 static_assert(panelOutputs == PanelRows::panelTiles * tileWidth);
 
+/// Consecutive rows of an input.
+struct BlockRows {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+};
+
 /// An input with its last terms, which do not fill a step of a tile.
 class TileInput {
 public:
@@ -41,20 +47,24 @@ public:
 
     std::int64_t rows() const { return m_input.size(0); }
 
-    /// The product of rows [begin, begin + count) and columns [first, first + columns). @param first a multiple of 16
-    PanelRows product(std::int64_t begin, std::int64_t count, std::int64_t first, std::int64_t columns) const {
+    /// The product of some rows and columns. @param first first column, a multiple of 16
+    /// @param next column that is probably read next; any
+    PanelRows product(const BlockRows& of, std::int64_t first, std::int64_t columns, std::int64_t next) const {
         PanelRows made;
-        made.rows = static_cast<const std::uint16_t*>(m_input.data_ptr()) + begin * m_weight.in;
+        made.rows = static_cast<const std::uint16_t*>(m_input.data_ptr()) + of.first * m_weight.in;
         made.rowStride = m_weight.in;
-        made.count = count;
+        made.count = of.count;
         made.steps = m_steps;
         if (m_rests.defined())
-            made.rests = static_cast<const std::uint16_t*>(m_rests.data_ptr()) + begin * amx::stepDepth;
+            made.rests = static_cast<const std::uint16_t*>(m_rests.data_ptr()) + of.first * amx::stepDepth;
         made.panels = reinterpret_cast<const std::byte*>(m_weight.numbers);
         made.panelBytes = m_weight.paddedIn * panelOutputs * 2;
         made.firstTile = first / tileWidth;
         made.tiles = parts(columns, tileWidth);
         made.lastColumns = columns - (made.tiles - 1) * tileWidth;
+        const std::int64_t nextPanel = next / panelOutputs;
+        if (next < m_weight.out && nextPanel != first / panelOutputs)
+            made.next = made.panels + nextPanel * made.panelBytes;
         return made;
     }
 
@@ -65,16 +75,24 @@ private:
     std::int64_t m_steps;
 };
 
-/// Calls body(row, rows, column, columns, scratch) for blocks that cover a matrix, on all threads. Blocks of the same
-/// columns follow one another. @param floats scratch memory per row of a block
+/// A block of a result.
+struct ResultBlock {
+    BlockRows rows;
+    std::int64_t column = 0;
+    std::int64_t columns = 0;
+    std::int64_t nextColumn = 0; ///< of the block that this thread probably computes next
+};
+
+/// Calls body(block, scratch) for blocks that cover a matrix, on all threads. Blocks of the same columns follow one
+/// another. @param floats scratch memory per row of a block
 template <typename Body>
 void forEachBlock(std::int64_t rows, std::int64_t columns, std::int64_t blockColumns, std::int64_t floats,
                   const Body& body) {
     constexpr std::int64_t most = 128;
     constexpr std::int64_t least = 32;
+    const std::int64_t threads = at::get_num_threads();
     const std::int64_t across = parts(columns, blockColumns);
-    const std::int64_t tasks =
-        8 * std::int64_t{at::get_num_threads()}; // so that all threads end at about the same time
+    const std::int64_t tasks = 8 * threads; // so that all threads end at about the same time
     std::int64_t height = most;
     while (height > least && across * parts(rows, height) < tasks)
         height /= 2;
@@ -82,7 +100,11 @@ void forEachBlock(std::int64_t rows, std::int64_t columns, std::int64_t blockCol
     forEachTask(across * down, floats * height, [&](std::int64_t task, float* scratch) {
         const std::int64_t row = task % down * height;
         const std::int64_t column = task / down * blockColumns;
-        body(row, std::min(height, rows - row), column, std::min(blockColumns, columns - column), scratch);
+        body(ResultBlock{{row, std::min(height, rows - row)},
+                         column,
+                         std::min(blockColumns, columns - column),
+                         (task + threads) / down * blockColumns},
+             scratch);
     });
 }
 
@@ -94,14 +116,13 @@ bool havePanelTiles() {
 
 void multiplyOnTiles(const WeightPanels& weight, const at::Tensor& input, const at::Tensor& result, bool adds) {
     const TileInput x(weight, input);
-    forEachBlock(x.rows(), weight.out, panelOutputs, 0,
-                 [&](std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, float*) {
-                     PanelRows product = x.product(row, rows, column, columns);
-                     product.result = result.data_ptr<float>() + row * weight.out + column;
-                     product.resultStride = weight.out;
-                     product.adds = adds;
-                     amx::multiply(product);
-                 });
+    forEachBlock(x.rows(), weight.out, panelOutputs, 0, [&](const ResultBlock& block, float*) {
+        PanelRows product = x.product(block.rows, block.column, block.columns, block.nextColumn);
+        product.result = result.data_ptr<float>() + block.rows.first * weight.out + block.column;
+        product.resultStride = weight.out;
+        product.adds = adds;
+        amx::multiply(product);
+    });
 }
 
 namespace {
@@ -109,17 +130,18 @@ namespace {
 /// A part of a product in scratch memory, plus a bias.
 class ScratchProduct {
 public:
-    /// @param first the first of its columns, any @param room [rows, roomFor(columns)]
-    ScratchProduct(const TileInput& x, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t columns,
-                   std::int64_t stride, const float* bias, float* room)
+    /// @param first the first of its columns, any @param next column that is probably read next
+    /// @param room [rows, roomFor(columns)]
+    ScratchProduct(const TileInput& x, const BlockRows& rows, std::int64_t first, std::int64_t columns,
+                   std::int64_t next, std::int64_t stride, const float* bias, float* room)
         : m_room(room)
         , m_stride(stride)
         , m_shift(first % tileWidth) {
-        PanelRows product = x.product(row, rows, first - m_shift, columns + m_shift);
+        PanelRows product = x.product(rows, first - m_shift, columns + m_shift, next);
         product.result = room;
         product.resultStride = stride;
         amx::multiply(product);
-        for (std::int64_t i = 0; bias && i < rows; ++i) {
+        for (std::int64_t i = 0; bias && i < rows.count; ++i) {
             float* sums = room + i * stride + m_shift;
             std::transform(sums, sums + columns, bias + first, sums, std::plus());
         }
@@ -148,20 +170,21 @@ void activateOnTiles(const WeightPanels& weight, const at::Tensor& input, const 
     const std::int64_t stride = gated ? 2 * room : room;
     const bool toHalves = hidden.scalar_type() == at::kBFloat16;
     const VectorLoops& loops = vectorLoops();
-    const auto block = [&](std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
-                           float* scratch) {
-        const ScratchProduct first(x, row, rows, column, columns, stride, bias, scratch);
+    const auto compute = [&](const ResultBlock& block, float* scratch) {
+        const auto [rows, column, columns, nextColumn] = block;
+        const ScratchProduct first(x, rows, column, columns, gated ? width + column : nextColumn, stride, bias,
+                                   scratch);
         std::optional<ScratchProduct> up;
         if (gated)
-            up.emplace(x, row, rows, width + column, columns, stride, bias, scratch + room);
-        for (std::int64_t i = 0; i < rows; ++i) {
-            const std::int64_t place = (row + i) * width + column;
+            up.emplace(x, rows, width + column, columns, nextColumn, stride, bias, scratch + room);
+        for (std::int64_t i = 0; i < rows.count; ++i) {
+            const std::int64_t place = (rows.first + i) * width + column;
             const Destination to{toHalves ? nullptr : hidden.data_ptr<float>() + place,
                                  toHalves ? static_cast<std::uint16_t*>(hidden.data_ptr()) + place : nullptr};
             loops.activate(gated ? first.row(i) : nullptr, gated ? up->row(i) : first.row(i), activation, columns, to);
         }
     };
-    forEachBlock(x.rows(), width, together, stride, block);
+    forEachBlock(x.rows(), width, together, stride, compute);
 }
 
 namespace {
@@ -208,14 +231,16 @@ void crossEntropyOnTiles(const WeightPanels& weight, const at::Tensor& input, co
     const std::int64_t across = parts(weight.out, together);
     std::vector<BlockLogits> found(static_cast<std::size_t>(x.rows() * across));
     const VectorLoops& loops = vectorLoops();
-    const auto block = [&](std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
-                           float* scratch) {
-        const ScratchProduct logits(x, row, rows, column, columns, together, bias, scratch);
-        for (std::int64_t i = 0; i < rows; ++i) {
-            const std::int64_t target = targets[static_cast<std::size_t>(row + i)] - column;
-            if (targets[static_cast<std::size_t>(row + i)] < 0)
+    const auto compute = [&](const ResultBlock& block, float* scratch) {
+        const auto [rows, column, columns, nextColumn] = block;
+        const ScratchProduct logits(x, rows, column, columns, nextColumn, together, bias, scratch);
+        for (std::int64_t i = 0; i < rows.count; ++i) {
+            const auto row = static_cast<std::size_t>(rows.first + i);
+            const std::int64_t target = targets[row] - column;
+            if (targets[row] < 0)
                 continue;
-            BlockLogits& result = found[static_cast<std::size_t>((row + i) * across + column / together)];
+            BlockLogits& result =
+                found[row * static_cast<std::size_t>(across) + static_cast<std::size_t>(column / together)];
             result.hasTarget = target >= 0 && target < columns;
             const float* own = logits.row(i);
             result.all = loops.sumExponentials(own, columns, result.hasTarget ? target : 0, softcap);
@@ -223,7 +248,7 @@ void crossEntropyOnTiles(const WeightPanels& weight, const at::Tensor& input, co
                                     std::find(own, own + target, own[target]) == own + target;
         }
     };
-    forEachBlock(x.rows(), weight.out, together, together, block);
+    forEachBlock(x.rows(), weight.out, together, together, compute);
     for (std::int64_t row = 0; row < x.rows(); ++row) {
         const auto i = static_cast<std::size_t>(row);
         losses[i] = 0;
