@@ -193,16 +193,22 @@ void Fit::replace(int layer, Projection which, const SumParts& sums) {
 }
 
 /// Approximate operations of the sums and equations of a projection, in terms of those of a forward pass.
-double fitOperations(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which, double tokens) {
+double fitOperations(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which, CompensationMode mode,
+                     double tokens) {
     constexpr double float64Cost = 2; // of an operation, in float32 operations
     constexpr double solutions = 8;   // one for each mu, and the last one
     const double hidden = spec.hidden;
-    const double width = which == Projection::down ? mask.keptNeurons()
-                                                   : static_cast<double>(mask.keptHeads()) *
-                                                         spec.layers[static_cast<std::size_t>(layer)].headDim;
-    const double sums = 2 * tokens * width * (width + hidden);
-    const double solution = width * width * (width / 3 + 6 * hidden);
-    return float64Cost * (sums + solutions * solution);
+    const double units = which == Projection::down ? mask.keptNeurons() : mask.keptHeads();
+    const double width = units * static_cast<double>(unitColumns(spec, layer, which));
+    const double product = 2 * width * width * hidden;
+    double operations = 2 * tokens * width * (width / 2 + hidden); // sums
+    if (mode == CompensationMode::bias)
+        operations += 2 * product;
+    else if (mode == CompensationMode::weights)
+        operations += (2 * solutions + 2) * product + solutions * width * width * width / 3;
+    else
+        operations += 6 * product + solutions * units * units * units / 3;
+    return float64Cost * operations;
 }
 
 } // namespace
@@ -298,7 +304,7 @@ double compensationPasses(const ModelSpec& spec, const PruningMask& mask, Compen
         pass += layerOperations(spec, layer, dense.layer(layer), 1);
         for (const Projection which : bothProjections)
             if (layer >= first && canFit(spec, layer, plain.layer(layer), which))
-                solving += fitOperations(spec, layer, plain.layer(layer), which, static_cast<double>(tokens));
+                solving += fitOperations(spec, layer, plain.layer(layer), which, mode, static_cast<double>(tokens));
     }
     return 1 + each * (layers - first) / layers + solving / (pass * static_cast<double>(tokens));
 }

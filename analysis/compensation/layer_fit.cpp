@@ -187,8 +187,8 @@ std::int64_t unitColumns(const ModelSpec& spec, int layer, Projection which) {
 SumParts emptySums(const Model& model, int layer, const LayerMask& mask, Projection which, at::Device device) {
     const ModelSpec& spec = model.spec();
     const std::int64_t width = keptColumns(spec, layer, mask, which).numel();
-    // The sums of two parts of the text, their total, and the matrix of the solution with its factor.
-    const std::int64_t needed = 8 * (5 * width * width + 4 * width * spec.hidden);
+    // The sums of two parts of the text, their equations, and the matrix of the solution with its factor.
+    const std::int64_t needed = 8 * (6 * width * width + 10 * width * spec.hidden);
     if (const std::int64_t available = model.runner().freeBytes(); needed > available)
         throw Error(fmt::format("needs about {} of memory to fit a compensation of layer {}, but {} are available",
                                 shortBytes(static_cast<double>(needed)), layer,

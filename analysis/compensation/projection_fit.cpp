@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace secateur {
@@ -14,14 +15,14 @@ namespace {
 
 constexpr std::array muGrid{0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0};
 
-/// The solution X of (A + diagonal) X = B for a positive semidefinite A. @param diagonal [n] or a scalar tensor
+/// The solution X of X (A + diagonal) = B for a positive semidefinite A. @param diagonal [n] or a scalar tensor
 at::Tensor ridgeSolution(const at::Tensor& a, const at::Tensor& diagonal, const at::Tensor& b) {
     const at::Tensor sum = a.clone();
     sum.diagonal().add_(diagonal);
     const auto [factor, info] = at::linalg_cholesky_ex(sum);
     if (info.item<int>() != 0)
         throw Error("The inputs of a projection are not finite: it cannot be compensated");
-    return at::cholesky_solve(b, factor);
+    return at::cholesky_solve(b.t(), factor).t().contiguous();
 }
 
 /// The sums of inputs and outputs minus their means.
@@ -45,17 +46,84 @@ at::Tensor summedBlocks(const at::Tensor& matrix, std::int64_t unitColumns) {
     return matrix.reshape({units, unitColumns, units, unitColumns}).sum({1, 3});
 }
 
-/// The factors of the units, ridge towards 1. P_j = the part of the output that comes from unit j.
-/// @param ridge absolute
-at::Tensor fittedFactors(const FitSums& sums, const at::Tensor& weight, std::int64_t unitColumns, double ridge) {
+/// The squared error as a function of x: error - 2 <x, right> + <x, x matrix>. x is the difference to the model's
+/// weight [hidden, width], or that of the units' factors to 1 [1, units]: a projection without an error stays as it is.
+struct Equations {
+    at::Tensor matrix;
+    at::Tensor right;
+    at::Tensor sizes; ///< |change of the weight|² for x = 1: [units], or 1
+    double error = 0; ///< of the model's weight
+};
+
+Equations equations(CompensationMode mode, const FitSums& sums, const at::Tensor& weight, std::int64_t unitColumns) {
+    Equations made;
+    const at::Tensor cross = sums.cross.t().contiguous();
+    const at::Tensor residual = cross - at::mm(weight, sums.gram); // [hidden, width]
+    made.error = sums.squares - (weight * (cross + residual)).sum().item<double>();
+    if (mode == CompensationMode::weights) {
+        made.matrix = sums.gram;
+        made.right = residual;
+        made.sizes = at::ones({}, sums.gram.options());
+        return made;
+    }
     const at::Tensor products = at::mm(weight.t(), weight); // [width, width]
-    const at::Tensor matrix = summedBlocks(sums.gram * products, unitColumns);
-    const at::Tensor residual = sums.cross - at::mm(sums.gram, weight.t()); // [width, hidden]
-    const at::Tensor right = (residual * weight.t()).sum(1).reshape({-1, unitColumns}).sum(1);
-    const at::Tensor sizes = products.diagonal().reshape({-1, unitColumns}).sum(1);
+    made.matrix = summedBlocks(sums.gram * products, unitColumns);
+    made.right = (residual * weight).sum(0).reshape({1, -1, unitColumns}).sum(2);
+    made.sizes = products.diagonal().reshape({-1, unitColumns}).sum(1);
+    return made;
+}
+
+/// The x with the least error plus ridge |change of the weight|². @param ridge above 0
+at::Tensor solution(const Equations& of, double ridge) {
     // A unit whose columns are 0 has no effect: its factor stays 1.
-    const at::Tensor diagonal = at::where(sizes > 0, ridge * sizes, at::ones_like(sizes));
-    return 1 + ridgeSolution(matrix, diagonal, right.unsqueeze(1)).squeeze(1);
+    return ridgeSolution(of.matrix, at::where(of.sizes > 0, ridge * of.sizes, at::ones_like(of.sizes)), of.right);
+}
+
+double errorOf(const Equations& of, const at::Tensor& x) {
+    return of.error + (x * (at::mm(x, of.matrix) - 2 * of.right)).sum().item<double>();
+}
+
+/// What a bias changes in the squared error. @param weight the compensated weight
+double errorOfBias(const FitSums& sums, const at::Tensor& bias, const at::Tensor& weight) {
+    const at::Tensor rest = sums.outputs - at::mv(weight, sums.inputs);
+    return (bias * (sums.weight * bias - 2 * rest)).sum().item<double>();
+}
+
+/// The sums whose equations a fit solves.
+FitSums sumsToSolve(CompensationMode mode, const FitSums& sums) {
+    return mode == CompensationMode::both ? centred(sums) : sums;
+}
+
+double meanDiagonal(const FitSums& sums) {
+    return sums.gram.diagonal().mean().item<double>();
+}
+
+/// The projection of a solution.
+FittedProjection projectionOf(CompensationMode mode, const FitSums& sums, const at::Tensor& weight,
+                              std::int64_t unitColumns, const at::Tensor& x) {
+    FittedProjection fitted;
+    if (mode == CompensationMode::weights) {
+        fitted.weight = weight + x;
+        return fitted;
+    }
+    fitted.factors = 1 + x.squeeze(0);
+    fitted.weight = weight * fitted.factors.repeat_interleave(unitColumns);
+    if (mode == CompensationMode::both)
+        fitted.bias = meanResidual(sums, fitted.weight);
+    return fitted;
+}
+
+/// gram += leftᵀ right, a symmetric matrix: blocks above the diagonal are copied from those below.
+void addSymmetric(at::Tensor& gram, const at::Tensor& left, const at::Tensor& right) {
+    constexpr std::int64_t block = 256; // columns; smaller products are slower
+    const std::int64_t width = gram.size(0);
+    for (std::int64_t begin = 0; begin < width; begin += block) {
+        const std::int64_t count = std::min(block, width - begin);
+        at::Tensor below = gram.narrow(0, begin, width - begin).narrow(1, begin, count);
+        below.addmm_(left.narrow(1, begin, width - begin).t(), right.narrow(1, begin, count));
+        const std::int64_t after = begin + count;
+        gram.narrow(0, begin, count).narrow(1, after, width - after).copy_(below.narrow(0, count, width - after).t());
+    }
 }
 
 } // namespace
@@ -71,7 +139,7 @@ void FitSums::add(const at::Tensor& a, const at::Tensor& y, const at::Tensor& we
     const at::Tensor out = y.to(gram.options());
     const at::Tensor factors = weights.defined() ? weights.to(gram.options()).unsqueeze(1) : weights;
     const at::Tensor weighted = factors.defined() ? in * factors : in;
-    gram.addmm_(weighted.t(), in);
+    addSymmetric(gram, weighted, in);
     cross.addmm_(weighted.t(), out);
     inputs += weighted.sum(0);
     const at::Tensor weightedOut = factors.defined() ? out * factors : out;
@@ -100,59 +168,50 @@ FitSums FitSums::of(const at::Tensor& columns) const {
 
 FittedProjection fittedProjection(CompensationMode mode, const FitSums& sums, const at::Tensor& weight,
                                   std::int64_t unitColumns, double mu) {
-    const double ridge = mu * sums.gram.diagonal().mean().item<double>();
-    const bool hasInputs = ridge > 0 || mode == CompensationMode::bias;
-    switch (hasInputs ? mode : CompensationMode::none) {
-    case CompensationMode::bias:
+    if (mode == CompensationMode::bias)
         return {{}, meanResidual(sums, weight), weight};
-    case CompensationMode::scale:
-    case CompensationMode::both: {
-        const bool hasBias = mode == CompensationMode::both;
-        FittedProjection fitted;
-        fitted.factors = fittedFactors(hasBias ? centred(sums) : sums, weight, unitColumns, ridge);
-        fitted.weight = weight * fitted.factors.repeat_interleave(unitColumns);
-        if (hasBias)
-            fitted.bias = meanResidual(sums, fitted.weight);
-        return fitted;
-    }
-    case CompensationMode::weights: {
-        // The difference to the model's weight, so that a projection without an error stays as it is.
-        const at::Tensor residual = sums.cross - at::mm(sums.gram, weight.t());
-        const at::Tensor change = ridgeSolution(sums.gram, at::scalar_tensor(ridge, at::kDouble), residual);
-        return {{}, {}, weight + change.t()};
-    }
-    case CompensationMode::own:
-    case CompensationMode::none:
-        break;
-    }
-    return {{}, {}, weight};
+    const double ridge = mu * meanDiagonal(sums);
+    const bool isFitted = mode != CompensationMode::own && mode != CompensationMode::none;
+    if (!isFitted || ridge <= 0) // without inputs there is nothing to fit
+        return {{}, {}, weight};
+    const Equations made = equations(mode, sumsToSolve(mode, sums), weight, unitColumns);
+    return projectionOf(mode, sums, weight, unitColumns, solution(made, ridge));
 }
 
 double squaredError(const FitSums& sums, const FittedProjection& fitted) {
     const at::Tensor& weight = fitted.weight;
     const at::Tensor explained = at::mm(weight, sums.gram) - 2 * sums.cross.t(); // [hidden, width]
     double error = sums.squares + (explained * weight).sum().item<double>();
-    if (fitted.bias.defined()) {
-        const at::Tensor rest = sums.outputs - at::mv(weight, sums.inputs);
-        error += (fitted.bias * (sums.weight * fitted.bias - 2 * rest)).sum().item<double>();
-    }
+    if (fitted.bias.defined())
+        error += errorOfBias(sums, fitted.bias, weight);
     return std::max(error, 0.0); // it may be below 0 by rounding
 }
 
 ChosenMu chooseMu(CompensationMode mode, const FitSums& fitted, const FitSums& other, const at::Tensor& weight,
                   std::int64_t unitColumns) {
     ChosenMu best;
-    best.errorWithout = squaredError(other, {{}, {}, weight});
-    bool isFirst = true;
+    const double mean = meanDiagonal(fitted);
+    if (mode == CompensationMode::bias || mean <= 0) {
+        best.mu = muGrid.front();
+        best.error = squaredError(other, fittedProjection(mode, fitted, weight, unitColumns, best.mu));
+        best.errorWithout = squaredError(other, {{}, {}, weight});
+        return best;
+    }
+    const Equations own = equations(mode, sumsToSolve(mode, fitted), weight, unitColumns);
+    const Equations others = equations(mode, other, weight, unitColumns);
+    best.errorWithout = std::max(others.error, 0.0);
+    best.error = std::numeric_limits<double>::infinity();
     for (const double mu : muGrid) {
-        const double error = squaredError(other, fittedProjection(mode, fitted, weight, unitColumns, mu));
-        if (isFirst || error < best.error) {
-            best.mu = mu;
-            best.error = error;
+        const at::Tensor x = solution(own, mu * mean);
+        double error = errorOf(others, x);
+        if (mode == CompensationMode::both) {
+            const FittedProjection found = projectionOf(mode, fitted, weight, unitColumns, x);
+            error += errorOfBias(other, found.bias, found.weight);
         }
-        isFirst = false;
-        if (mode == CompensationMode::bias)
-            break;
+        if (error < best.error) {
+            best.mu = mu;
+            best.error = std::max(error, 0.0);
+        }
     }
     return best;
 }
