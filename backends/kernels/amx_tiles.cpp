@@ -230,14 +230,15 @@ void multiply(const RowProduct& product) {
 
 namespace {
 
-// Products with panels use six tiles (not all eight: see above): the results of the four tiles of a panel (0 to 3), a
-// left factor (4) and a right one (5). Each left factor is read once for four products.
+// Products with panels use seven tiles (not all eight: see above): four results (0 to 3), a left factor (4) and two
+// right ones (5 and 6). Four results need four factors where they are two rows of two tiles, and five where they are
+// one row of four.
 
-/// Sets the sizes of the six tiles. @param rows of the left factor @param columns of the right factor
+/// Sets the sizes of the seven tiles. @param rows of the left factor @param columns of the right factors
 void configure(std::int64_t rows, std::int64_t columns) {
     Configuration made;
-    for (const int tile : {0, 1, 2, 3, 4, 5}) {
-        made.rows[tile] = static_cast<std::uint8_t>(tile == 5 ? tileWidth : rows);
+    for (int tile = 0; tile < 7; ++tile) {
+        made.rows[tile] = static_cast<std::uint8_t>(tile > 4 ? tileWidth : rows);
         made.bytes[tile] = static_cast<std::uint16_t>(tile == 4 ? rowBytes : columns * 4);
     }
     asm volatile("" : : "r"(&made) : "memory"); // GCC's _tile_loadconfig says that it reads only the first 8 bytes
@@ -303,6 +304,53 @@ void storeSums(float* result, std::int64_t resultBytes) {
         _tile_stored(3, result + 3 * tileWidth, resultBytes);
 }
 
+/// Prefetches rows that are two steps ahead. They are in the L2 cache.
+void fetchAhead(const std::uint16_t* left, std::int64_t stride, std::int64_t rows) {
+    for (std::int64_t row = 0; row < rows; ++row)
+        _mm_prefetch(left + 2 * stepDepth + row * stride, _MM_HINT_T0);
+}
+
+/// Adds the products of one step of 32 rows and two tiles. @param stride of the rows, in numbers
+void multiplySquareStep(const std::uint16_t* left, std::int64_t stride, const std::byte* right) {
+    _tile_loadd(5, right, panelRowBytes);
+    _tile_loadd(4, left, stride * 2);
+    _tile_dpbf16ps(0, 4, 5);
+    _tile_loadd(6, right + rowBytes, panelRowBytes);
+    _tile_dpbf16ps(1, 4, 6);
+    _tile_loadd(4, left + tileWidth * stride, stride * 2);
+    _tile_dpbf16ps(2, 4, 5);
+    _tile_dpbf16ps(3, 4, 6);
+}
+
+/// Multiplies 32 rows with two tiles.
+void multiplySquare(const PanelRows& p, std::int64_t row, const std::byte* numbers, float* result, Prefetcher& next) {
+    const std::int64_t resultBytes = p.resultStride * 4;
+    float* lower = result + tileWidth * p.resultStride;
+    if (p.adds) {
+        _tile_loadd(0, result, resultBytes);
+        _tile_loadd(1, result + tileWidth, resultBytes);
+        _tile_loadd(2, lower, resultBytes);
+        _tile_loadd(3, lower + tileWidth, resultBytes);
+    } else {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+    }
+    const std::uint16_t* left = p.rows + row * p.rowStride;
+    for (std::int64_t i = 0; i < p.steps; ++i, left += stepDepth) {
+        multiplySquareStep(left, p.rowStride, numbers + i * panelStepBytes);
+        fetchAhead(left, p.rowStride, 2 * tileWidth);
+        next.fetch();
+    }
+    if (p.rests)
+        multiplySquareStep(p.rests + row * stepDepth, stepDepth, numbers + p.steps * panelStepBytes);
+    _tile_stored(0, result, resultBytes);
+    _tile_stored(1, result + tileWidth, resultBytes);
+    _tile_stored(2, lower, resultBytes);
+    _tile_stored(3, lower + tileWidth, resultBytes);
+}
+
 /// Multiplies up to 16 rows.
 template <int count>
 void multiplyRows(const PanelRows& p, std::int64_t row, const PanelTiles& tiles, Prefetcher& next) {
@@ -312,9 +360,7 @@ void multiplyRows(const PanelRows& p, std::int64_t row, const PanelTiles& tiles,
     const std::uint16_t* left = p.rows + row * p.rowStride;
     for (std::int64_t i = 0; i < p.steps; ++i, left += stepDepth) {
         multiplyStep<count>(left, p.rowStride * 2, tiles.numbers + i * panelStepBytes);
-        // The rows are in the L2 cache. They are prefetched two steps ahead.
-        for (std::int64_t line = 0; line < tileWidth; ++line)
-            _mm_prefetch(left + 2 * stepDepth + line * p.rowStride, _MM_HINT_T0);
+        fetchAhead(left, p.rowStride, tileWidth);
         next.fetch();
     }
     if (p.rests)
@@ -330,7 +376,13 @@ void multiplyTiles(const PanelRows& p, const PanelTiles& tiles, std::int64_t col
     Prefetcher next(tiles.next, tiles.next ? p.panelBytes : 0, calls);
     if (whole > 0)
         configure(tileWidth, columns);
-    for (std::int64_t row = 0; row < whole; row += tileWidth)
+    std::int64_t row = 0;
+    if constexpr (count == PanelRows::panelTiles)
+        for (; row + 2 * tileWidth <= whole; row += 2 * tileWidth)
+            for (std::int64_t half = 0; half < 2; ++half)
+                multiplySquare(p, row, tiles.numbers + half * 2 * rowBytes,
+                               tiles.result + row * p.resultStride + half * 2 * tileWidth, next);
+    for (; row < whole; row += tileWidth)
         multiplyRows<count>(p, row, tiles, next);
     if (whole == p.count)
         return;

@@ -10,9 +10,10 @@
 
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
-#include "backends/kernels/packed_matrix.h"
-#include "backends/engine/open_model.h"
 #include "backends/base/runtime.h"
+#include "backends/engine/open_model.h"
+#include "backends/kernels/onednn.h"
+#include "backends/kernels/packed_matrix.h"
 #include "tests/benchmarks/synthetic_checkpoint.h"
 
 #include <ATen/ATen.h>
@@ -24,11 +25,13 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 
 using namespace secateur;
 
@@ -95,24 +98,56 @@ double evaluate(const Runner& runner, const Plan& plan, const std::vector<Batch>
     return since(begin);
 }
 
-/// The matrix products of a pass without anything else: a batch of tokens times every weight matrix, packed as in the
-/// engine.
+/// Computes result = input weight^T for one weight.
+using Multiply = std::function<void(const at::Tensor& input, const at::Tensor& result)>;
+/// Prepares a weight [out, in] for inputs of `rows` rows.
+using Prepare = std::function<Multiply(const at::Tensor& weight, std::int64_t rows)>;
+
+Multiply byEngine(const at::Tensor& weight, std::int64_t /*rows*/) {
+    return [matrix = std::make_shared<PackedMatrix>(weight)](const at::Tensor& input, const at::Tensor& result) {
+        matrix->multiply(input, result, false);
+    };
+}
+
+Multiply byOneDnn(const at::Tensor& weight, std::int64_t rows) {
+    using dnnl::memory;
+    const memory::data_type type = onednn::typeOf(weight);
+    const memory::desc input({rows, weight.size(1)}, type, memory::format_tag::ab);
+    const memory::desc any({weight.size(1), weight.size(0)}, type, memory::format_tag::any);
+    const auto product =
+        std::make_shared<onednn::Product>(input, any, onednn::plainFloats({rows, weight.size(0)}), false);
+    dnnl::stream stream(onednn::engine());
+    return [product, packed = onednn::reordered(weight.t(), product->weights(), stream)](const at::Tensor& x,
+                                                                                         const at::Tensor& result) {
+        dnnl::stream own(onednn::engine());
+        product->run(own, onednn::view(x), packed, onednn::view(result));
+    };
+}
+
+/// The matrix products of a pass without anything else: a batch of tokens times every weight matrix.
 class BareProducts {
 public:
-    BareProducts(const ModelSpec& spec, std::int64_t tokens, at::ScalarType type)
+    BareProducts(const ModelSpec& spec, std::int64_t tokens, at::ScalarType type, const Prepare& prepare)
         : m_type(type) {
+        const std::int64_t hidden = spec.hidden;
         for (const LayerSpec& layer : spec.layers) {
             const std::int64_t heads = std::int64_t{layer.heads} * layer.headDim;
             const std::int64_t keys = std::int64_t{layer.kvHeads} * layer.headDim;
-            add(tokens, packed(heads + 2 * keys, spec.hidden));
-            add(tokens, packed(spec.hidden, heads));
-            add(tokens, packed((spec.gatedMlp ? 2 : 1) * std::int64_t{layer.ffn}, spec.hidden));
-            add(tokens, packed(spec.hidden, layer.ffn));
+            for (const auto& [out, in] : {std::pair{heads + 2 * keys, hidden},
+                                          {hidden, heads},
+                                          {(spec.gatedMlp ? 2 : 1) * std::int64_t{layer.ffn}, hidden},
+                                          {hidden, std::int64_t{layer.ffn}}})
+                add({tokens, out, in}, prepare(drawn(out, in), tokens));
         }
-        const Weight lmHead = packed(spec.vocab, spec.hidden);
+        const at::Tensor head = drawn(spec.vocab, hidden);
         constexpr std::int64_t chunk = 256;
-        for (std::int64_t rows = 0; rows < tokens; rows += chunk)
-            add(std::min(chunk, tokens - rows), lmHead);
+        Multiply multiply;
+        for (std::int64_t begin = 0, rows = 0; begin < tokens; begin += chunk) {
+            const std::int64_t count = std::min(chunk, tokens - begin);
+            if (count != std::exchange(rows, count))
+                multiply = prepare(head, count);
+            add({count, spec.vocab, hidden}, multiply);
+        }
     }
 
     /// The time in seconds of all products in the order of a pass, so that every weight is read from memory. The best
@@ -146,33 +181,25 @@ public:
     }
 
 private:
-    struct Weight {
-        std::int64_t out;
-        std::int64_t in;
-        std::shared_ptr<const PackedMatrix> matrix;
-    };
     struct Product {
-        std::array<std::int64_t, 3> shape;
-        std::shared_ptr<const PackedMatrix> weight;
+        std::array<std::int64_t, 3> shape; ///< rows, columns of the result, columns of the input
+        Multiply multiply;
         at::Tensor input;
         at::Tensor result;
     };
 
-    Weight packed(std::int64_t out, std::int64_t in) const {
-        return {out, in, std::make_shared<PackedMatrix>(at::randn({out, in}).to(m_type))};
-    }
+    at::Tensor drawn(std::int64_t out, std::int64_t in) const { return at::randn({out, in}).to(m_type); }
 
     /// Products of the same shape share their input and result tensors.
-    void add(std::int64_t rows, const Weight& weight) {
-        const std::array shape{rows, weight.out, weight.in};
+    void add(const std::array<std::int64_t, 3>& shape, Multiply multiply) {
         const auto same = std::ranges::find(m_products, shape, &Product::shape);
         const bool isNew = same == m_products.end();
-        const at::Tensor input = isNew ? at::randn({rows, weight.in}).to(m_type) : same->input;
-        const at::Tensor result = isNew ? at::empty({rows, weight.out}, at::kFloat) : same->result;
-        m_products.push_back({shape, weight.matrix, input, result});
+        const at::Tensor input = isNew ? drawn(shape[0], shape[2]) : same->input;
+        const at::Tensor result = isNew ? at::empty({shape[0], shape[1]}, at::kFloat) : same->result;
+        m_products.push_back({shape, std::move(multiply), input, result});
     }
 
-    static void run(const Product& product) { product.weight->multiply(product.input, product.result, false); }
+    static void run(const Product& product) { product.multiply(product.input, product.result); }
 
     at::ScalarType m_type;
     std::vector<Product> m_products;
@@ -246,7 +273,8 @@ void run(const Arguments& arguments) {
     const auto type =
         arguments.named.contains("--type") ? computeTypeOf(arguments.named.at("--type")) : ComputeType::float32;
     const std::string device = arguments.named.contains("--device") ? arguments.named.at("--device") : "cpu";
-    const auto model = openModel(arguments.model, {}, {.device = device, .memoryBudget = arguments.number("--budget", 0)});
+    const auto model =
+        openModel(arguments.model, {}, {.device = device, .memoryBudget = arguments.number("--budget", 0)});
     std::vector<Batch> batches;
     for (unsigned i = 0; i < arguments.number("--batches", 1); ++i)
         batches.push_back(drawnBatch(static_cast<int>(arguments.number("--rows", 8)),
@@ -269,14 +297,16 @@ void run(const Arguments& arguments) {
         peak);
     if (!plan->isResident() || device != "cpu")
         return;
-    const BareProducts products(model->spec(), batches.front().tokens(),
-                                plan->type() == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat);
     const double perBatch = best / static_cast<double>(batches.size());
-    const double inTurn = products.inTurn(4);
-    const double warm = products.warm(4);
-    fmt::print("bare products of a batch, one after the other {:.2f} s: {:.2f} of its time; each alone, in the caches, "
-               "{:.2f} s: {:.2f}\n",
-               inTurn, inTurn / perBatch, warm, warm / perBatch);
+    for (const auto& [by, prepare] : {std::pair<std::string, Prepare>{"the engine", byEngine}, {"oneDNN", byOneDnn}}) {
+        const BareProducts products(model->spec(), batches.front().tokens(),
+                                    plan->type() == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat, prepare);
+        const double inTurn = products.inTurn(4);
+        const double warm = products.warm(4);
+        fmt::print("bare products of a batch by {}, one after the other {:.3f} s: {:.2f} of its time; each alone, in "
+                   "the caches, {:.3f} s: {:.2f}\n",
+                   by, inTurn, inTurn / perBatch, warm, warm / perBatch);
+    }
 }
 
 } // namespace
