@@ -275,8 +275,14 @@ void multiplyStep(const std::uint16_t* left, std::int64_t leftBytes, const std::
     }
 }
 
+/// Where the tiles 0 to 3 belong in the result.
+struct SumPlaces {
+    float* places[4];
+    std::int64_t strideBytes; ///< from one row of the result to the next
+};
+
 template <int count>
-void beginSums(const float* result, std::int64_t resultBytes, bool adds) {
+void beginSums(const SumPlaces& sums, bool adds) {
     if (!adds) {
         _tile_zero(0);
         _tile_zero(1);
@@ -284,24 +290,24 @@ void beginSums(const float* result, std::int64_t resultBytes, bool adds) {
         _tile_zero(3);
         return;
     }
-    _tile_loadd(0, result, resultBytes);
+    _tile_loadd(0, sums.places[0], sums.strideBytes);
     if constexpr (count > 1)
-        _tile_loadd(1, result + tileWidth, resultBytes);
+        _tile_loadd(1, sums.places[1], sums.strideBytes);
     if constexpr (count > 2)
-        _tile_loadd(2, result + 2 * tileWidth, resultBytes);
+        _tile_loadd(2, sums.places[2], sums.strideBytes);
     if constexpr (count > 3)
-        _tile_loadd(3, result + 3 * tileWidth, resultBytes);
+        _tile_loadd(3, sums.places[3], sums.strideBytes);
 }
 
 template <int count>
-void storeSums(float* result, std::int64_t resultBytes) {
-    _tile_stored(0, result, resultBytes);
+void storeSums(const SumPlaces& sums) {
+    _tile_stored(0, sums.places[0], sums.strideBytes);
     if constexpr (count > 1)
-        _tile_stored(1, result + tileWidth, resultBytes);
+        _tile_stored(1, sums.places[1], sums.strideBytes);
     if constexpr (count > 2)
-        _tile_stored(2, result + 2 * tileWidth, resultBytes);
+        _tile_stored(2, sums.places[2], sums.strideBytes);
     if constexpr (count > 3)
-        _tile_stored(3, result + 3 * tileWidth, resultBytes);
+        _tile_stored(3, sums.places[3], sums.strideBytes);
 }
 
 /// Prefetches rows that are two steps ahead. They are in the L2 cache.
@@ -324,19 +330,9 @@ void multiplySquareStep(const std::uint16_t* left, std::int64_t stride, const st
 
 /// Multiplies 32 rows with two tiles.
 void multiplySquare(const PanelRows& p, std::int64_t row, const std::byte* numbers, float* result, Prefetcher& next) {
-    const std::int64_t resultBytes = p.resultStride * 4;
     float* lower = result + tileWidth * p.resultStride;
-    if (p.adds) {
-        _tile_loadd(0, result, resultBytes);
-        _tile_loadd(1, result + tileWidth, resultBytes);
-        _tile_loadd(2, lower, resultBytes);
-        _tile_loadd(3, lower + tileWidth, resultBytes);
-    } else {
-        _tile_zero(0);
-        _tile_zero(1);
-        _tile_zero(2);
-        _tile_zero(3);
-    }
+    const SumPlaces sums{{result, result + tileWidth, lower, lower + tileWidth}, p.resultStride * 4};
+    beginSums<4>(sums, p.adds);
     const std::uint16_t* left = p.rows + row * p.rowStride;
     for (std::int64_t i = 0; i < p.steps; ++i, left += stepDepth) {
         multiplySquareStep(left, p.rowStride, numbers + i * panelStepBytes);
@@ -345,18 +341,16 @@ void multiplySquare(const PanelRows& p, std::int64_t row, const std::byte* numbe
     }
     if (p.rests)
         multiplySquareStep(p.rests + row * stepDepth, stepDepth, numbers + p.steps * panelStepBytes);
-    _tile_stored(0, result, resultBytes);
-    _tile_stored(1, result + tileWidth, resultBytes);
-    _tile_stored(2, lower, resultBytes);
-    _tile_stored(3, lower + tileWidth, resultBytes);
+    storeSums<4>(sums);
 }
 
 /// Multiplies up to 16 rows.
 template <int count>
 void multiplyRows(const PanelRows& p, std::int64_t row, const PanelTiles& tiles, Prefetcher& next) {
-    const std::int64_t resultBytes = p.resultStride * 4;
     float* result = tiles.result + row * p.resultStride;
-    beginSums<count>(result, resultBytes, p.adds);
+    const SumPlaces sums{{result, result + tileWidth, result + 2 * tileWidth, result + 3 * tileWidth},
+                         p.resultStride * 4};
+    beginSums<count>(sums, p.adds);
     const std::uint16_t* left = p.rows + row * p.rowStride;
     for (std::int64_t i = 0; i < p.steps; ++i, left += stepDepth) {
         multiplyStep<count>(left, p.rowStride * 2, tiles.numbers + i * panelStepBytes);
@@ -365,7 +359,7 @@ void multiplyRows(const PanelRows& p, std::int64_t row, const PanelTiles& tiles,
     }
     if (p.rests)
         multiplyStep<count>(p.rests + row * stepDepth, stepDepth * 2, tiles.numbers + p.steps * panelStepBytes);
-    storeSums<count>(result, resultBytes);
+    storeSums<count>(sums);
 }
 
 /// Multiplies all rows. @param columns of each tile
