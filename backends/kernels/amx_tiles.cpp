@@ -232,7 +232,7 @@ namespace {
 
 // Products with panels use seven tiles (not all eight: see above): four results (0 to 3), a left factor (4) and two
 // right ones (5 and 6). Four results need four factors where they are two rows of two tiles, and five where they are
-// one row of four.
+// one row of four. The intrinsics take literal numbers of tiles only, so loops over tiles are written out.
 
 /// Sets the sizes of the seven tiles. @param rows of the left factor @param columns of the right factors
 void configure(std::int64_t rows, std::int64_t columns) {

@@ -90,7 +90,7 @@ void forEachBlock(std::int64_t rows, std::int64_t columns, std::int64_t blockCol
                   const Body& body) {
     constexpr std::int64_t most = 128;
     constexpr std::int64_t least = 32;
-    const std::int64_t threads = at::get_num_threads();
+    const std::int64_t threads = threadCount();
     const std::int64_t across = parts(columns, blockColumns);
     const std::int64_t tasks = 8 * threads; // so that all threads end at about the same time
     std::int64_t height = most;

@@ -2,7 +2,8 @@
 // that cutting units saves.
 //
 // benchmark_forward MODEL [--type float32|bfloat16|float16] [--device cpu|cuda]
-//                   [--rows 8] [--length 512] [--batches 1] [--budget BYTES] [--curve]
+//                   [--rows 8] [--length 512] [--batches 1] [--repeat 4] [--budget BYTES]
+//                   [--curve]
 // benchmark_forward --write FOLDER: writes a checkpoint of 2 billion parameters, for a run with less memory than it
 // needs
 //
