@@ -39,12 +39,15 @@ std::int64_t countIn(const std::string& text) {
     return failure == std::errc() && end == text.data() + text.size() ? count : 0;
 }
 
-/// The first layer that differs from the dense model; the number of layers if there is none.
-int firstCutLayer(const PruningMask& mask) {
-    int layer = 0;
-    while (layer < mask.layerCount() && mask.layer(layer).keepsAll())
-        ++layer;
-    return layer;
+/// The projections of a layer that lose inputs under a mask, in the order in which they are fitted.
+std::vector<Projection> projectionsToFit(const ModelSpec& spec, int layer, const LayerMask& mask) {
+    const LayerMask whole = PruningMask(spec).layer(layer);
+    std::vector<Projection> all;
+    if (!haveEqualAttention(mask, whole) && canFit(spec, layer, mask, Projection::output))
+        all.push_back(Projection::output);
+    if (!haveEqualMlp(mask, whole) && canFit(spec, layer, mask, Projection::down))
+        all.push_back(Projection::down);
+    return all;
 }
 
 void checkCanFit(const Model& model, const FitText& text) {
@@ -59,16 +62,14 @@ void checkCanFit(const Model& model, const FitText& text) {
             fmt::format("A compensation needs a text of at least {} tokens; there are {}", fewestTokens, tokens));
 }
 
-/// Runs the dense and the pruned model side by side, and fits each layer of the pruned one.
+/// Runs the pruned model layer by layer, and fits each layer before the next.
 class Fit {
 public:
     Fit(const Model& model, PruningMask mask, CompensationMode mode, const FitText& text)
         : m_model(model)
         , m_mode(mode)
-        , m_firstCut(firstCutLayer(mask))
         , m_batches(paddedBatches(model, text.sequences, text.batchTokens))
-        , m_dense(model.runner().plan(PruningMask(model.spec()), text.type))
-        , m_plan(model.runner().plan(mask, m_dense->type()))
+        , m_plan(model.runner().plan(mask, text.type))
         , m_mask(std::move(mask)) {
         std::int64_t tokens = 0;
         for (const TokenSequence& sequence : text.sequences)
@@ -78,100 +79,53 @@ public:
 
     FittedMask run(const Progress& progress) {
         const int layers = m_model.spec().layerCount();
-        if (m_firstCut == layers)
-            return {m_mask, {}};
         for (const Batch& batch : m_batches.batches)
-            m_denseStreams.push_back(m_model.runner().embed(*m_dense, batch));
-        m_streams = m_denseStreams;
+            m_streams.push_back(m_model.runner().embed(*m_plan, batch));
         for (int layer = 0; layer < layers; ++layer) {
             progress.report(static_cast<double>(layer) / layers, fmt::format("compensation, layer {}", layer));
-            runLayer(layer, progress);
+            for (const Projection which : projectionsToFit(m_model.spec(), layer, m_mask.layer(layer)))
+                fit(layer, which, progress);
+            if (layer + 1 < layers)
+                runLayer(layer, progress);
         }
         m_model.checkFiles();
         return {m_mask, std::move(m_parts)};
     }
 
 private:
-    void runLayer(int layer, const Progress& progress);
-    std::vector<Projection> projectionsToFit(int layer) const;
-    void fit(int layer, std::span<const Projection> which, const std::vector<Targets>& targets,
-             const Progress& progress);
+    void fit(int layer, Projection which, const Progress& progress);
     void replace(int layer, Projection which, const SumParts& sums);
+    void runLayer(int layer, const Progress& progress);
 
     const Model& m_model;
     CompensationMode m_mode;
-    int m_firstCut;
     PaddedBatches m_batches;
-    std::vector<TokenParts> m_tokens; ///< of each batch
-    std::shared_ptr<const Plan> m_dense;
+    std::vector<TokenParts> m_tokens;   ///< of each batch
     std::shared_ptr<const Plan> m_plan; ///< of m_mask
     PruningMask m_mask;                 ///< with the compensation so far
-    std::vector<at::Tensor> m_denseStreams;
     std::vector<at::Tensor> m_streams;
     std::vector<FittedPart> m_parts;
 };
 
-/// The projections of a layer with cuts at or below them.
-std::vector<Projection> Fit::projectionsToFit(int layer) const {
-    std::vector<Projection> all;
-    if (layer < m_firstCut)
-        return all;
+void Fit::fit(int layer, Projection which, const Progress& progress) {
     const ModelSpec& spec = m_model.spec();
     const LayerMask& mask = m_mask.layer(layer);
-    const LayerMask whole = PruningMask(spec).layer(layer);
-    const bool isParallel = spec.normPlace == NormPlace::parallel;
-    const bool attentionIsCut = layer > m_firstCut || !haveEqualAttention(mask, whole);
-    const bool mlpIsCut = layer > m_firstCut || !haveEqualMlp(mask, whole) || (attentionIsCut && !isParallel);
-    if (attentionIsCut && canFit(spec, layer, mask, Projection::output))
-        all.push_back(Projection::output);
-    if (mlpIsCut && canFit(spec, layer, mask, Projection::down))
-        all.push_back(Projection::down);
-    return all;
+    const auto whole = m_model.runner().plan(withWholeSublayer(m_mask, spec, layer, which), m_plan->type());
+    SumParts sums = emptySums(m_model, layer, mask, which, m_streams.front().device());
+    for (std::size_t batch = 0; batch < m_streams.size(); ++batch) {
+        progress.check();
+        addSums(m_model, *whole, layer, which, mask, m_streams[batch], m_batches.batches[batch], m_tokens[batch], sums);
+    }
+    progress.check();
+    replace(layer, which, sums);
+    m_plan = m_model.runner().plan(m_mask, m_plan->type());
 }
 
 void Fit::runLayer(int layer, const Progress& progress) {
-    const std::vector<Projection> wanted = projectionsToFit(layer);
-    std::vector<Targets> targets;
-    for (std::size_t batch = 0; batch < m_denseStreams.size(); ++batch) {
-        progress.check();
-        at::Tensor output;
-        targets.push_back(targetsOf(m_model, *m_dense, layer, m_denseStreams[batch], m_batches.batches[batch], output));
-        m_denseStreams[batch] = std::move(output);
-    }
-    if (m_model.spec().normPlace == NormPlace::parallel) {
-        fit(layer, wanted, targets, progress); // both read the same input
-    } else {
-        for (const Projection& which : wanted)
-            fit(layer, std::span(&which, 1), targets, progress);
-    }
-    if (layer + 1 == m_model.spec().layerCount())
-        return;
     for (std::size_t batch = 0; batch < m_streams.size(); ++batch) {
         progress.check();
-        m_streams[batch] = layer < m_firstCut
-                               ? m_denseStreams[batch]
-                               : m_model.runner().runLayer(*m_plan, layer, m_streams[batch], m_batches.batches[batch]);
+        m_streams[batch] = m_model.runner().runLayer(*m_plan, layer, m_streams[batch], m_batches.batches[batch]);
     }
-}
-
-/// Fits projections whose inputs do not depend on each other's fit.
-void Fit::fit(int layer, std::span<const Projection> which, const std::vector<Targets>& targets,
-              const Progress& progress) {
-    if (which.empty())
-        return;
-    OfProjections<SumParts> sums;
-    for (const Projection one : which)
-        sums[one] = emptySums(m_model, layer, m_mask.layer(layer), one, m_streams.front().device());
-    for (std::size_t batch = 0; batch < m_streams.size(); ++batch) {
-        progress.check();
-        addSums(m_model, *m_plan, layer, m_streams[batch], m_batches.batches[batch], m_tokens[batch], targets[batch],
-                which, sums);
-    }
-    for (const Projection one : which) {
-        progress.check();
-        replace(layer, one, sums[one]);
-    }
-    m_plan = m_model.runner().plan(m_mask, m_plan->type());
 }
 
 void Fit::replace(int layer, Projection which, const SumParts& sums) {
@@ -275,12 +229,20 @@ bool isFitOption(std::string_view option) {
     return std::ranges::find(fitOptions, option) != fitOptions.end();
 }
 
+bool canCompensate(const ModelSpec& spec, const PruningMask& mask) {
+    const PruningMask plain = withoutCompensation(mask);
+    for (int layer = 0; layer < plain.layerCount(); ++layer)
+        if (!projectionsToFit(spec, layer, plain.layer(layer)).empty())
+            return true;
+    return false;
+}
+
 FittedMask fitCompensation(const Model& model, const PruningMask& mask, CompensationMode mode, const FitText& text,
                            const Progress& progress) {
     if (mode == CompensationMode::own)
         return {mask, {}};
     PruningMask plain = withoutCompensation(mask);
-    if (mode == CompensationMode::none)
+    if (mode == CompensationMode::none || !canCompensate(model.spec(), plain))
         return {std::move(plain), {}};
     if (const FarModel* far = farModel(model))
         return far->result<FittedMask>("fit_compensation", progress, plain, mode,
@@ -291,22 +253,22 @@ FittedMask fitCompensation(const Model& model, const PruningMask& mask, Compensa
 }
 
 double compensationPasses(const ModelSpec& spec, const PruningMask& mask, CompensationMode mode, std::int64_t tokens) {
-    const PruningMask plain = withoutCompensation(mask);
-    const int first = firstCutLayer(plain);
-    const int layers = spec.layerCount();
-    if (mode == CompensationMode::own || mode == CompensationMode::none || first == layers)
+    if (mode == CompensationMode::own || mode == CompensationMode::none)
         return 0;
-    const double each = spec.normPlace == NormPlace::parallel ? 2 : 3; // runs of each pruned layer
-    double solving = 0;
-    double pass = lmHeadOperations(spec);
+    const PruningMask plain = withoutCompensation(mask);
     const PruningMask dense(spec);
-    for (int layer = 0; layer < layers; ++layer) {
+    double pass = lmHeadOperations(spec); // operations per token of a dense pass
+    double runs = 0;                      // of the layers
+    double solving = 0;                   // of the sums and equations, for all tokens
+    for (int layer = 0; layer < spec.layerCount(); ++layer) {
         pass += layerOperations(spec, layer, dense.layer(layer), 1);
-        for (const Projection which : bothProjections)
-            if (layer >= first && canFit(spec, layer, plain.layer(layer), which))
-                solving += fitOperations(spec, layer, plain.layer(layer), which, mode, static_cast<double>(tokens));
+        runs += layerOperations(spec, layer, plain.layer(layer), 1);
+        for (const Projection which : projectionsToFit(spec, layer, plain.layer(layer))) {
+            runs += layerOperations(spec, layer, withWholeSublayer(plain, spec, layer, which).layer(layer), 1);
+            solving += fitOperations(spec, layer, plain.layer(layer), which, mode, static_cast<double>(tokens));
+        }
     }
-    return 1 + each * (layers - first) / layers + solving / (pass * static_cast<double>(tokens));
+    return solving > 0 ? (runs + solving / static_cast<double>(tokens)) / pass : 0;
 }
 
 } // namespace secateur

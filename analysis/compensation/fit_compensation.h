@@ -29,9 +29,14 @@ struct FittedMask {
     std::vector<FittedPart> parts; ///< in the order in which they were fitted
 };
 
+/// Whether a mask has a sublayer that lost some of its units and keeps others, or a bypass with values: only these are
+/// fitted.
+bool canCompensate(const ModelSpec& spec, const PruningMask& mask);
+
 /// Fits a compensation to a mask (resources/manual/strategies.md, Modes of compensation), from the first layer to the
-/// last, attention first. The last fifth of the tokens is held out to choose mu; the chosen mu is then fitted on all
-/// tokens. An earlier compensation of the mask is replaced.
+/// last, attention first. Without a sublayer to fit (canCompensate()) the mask only loses its earlier compensation. The
+/// last fifth of the tokens is held out to choose mu; the chosen mu is then fitted on all tokens. An earlier
+/// compensation of the mask is replaced.
 /// @param mode `own` returns the mask as it is, `none` without a compensation
 /// @throws Error if the text has too few tokens, layers share weights, or a projection's inputs are not finite;
 /// Cancelled

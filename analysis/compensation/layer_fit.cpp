@@ -23,10 +23,10 @@ public:
             m_values.emplace(tap, at::Tensor());
     }
 
-    /// [rows * positions, width]; undefined if the layer has no such tap
+    /// [rows * positions, width]
     at::Tensor rows(Tap tap) const {
         const at::Tensor& values = m_values.at(tap);
-        return values.defined() ? values.reshape({values.size(0) * values.size(1), -1}) : values;
+        return values.reshape({values.size(0) * values.size(1), -1});
     }
 
     bool wants(int /*layer*/, Tap tap) const override { return m_values.contains(tap); }
@@ -56,15 +56,17 @@ std::vector<std::int64_t> kept(const std::vector<bool>& marks) {
     return indices;
 }
 
-/// A projection's output minus the bias of the model.
-at::Tensor withoutBias(const Model& model, int layer, Projection which, const at::Tensor& output) {
-    if (!output.defined() || !model.has(layer, biasOf(which)))
-        return output;
-    return output - model.tensor(layer, biasOf(which)).to(output.options());
-}
-
 bool isBypassed(const ModelSpec& spec, int layer, const LayerMask& mask) {
     return mask.attention == AttentionCut::bypassQk || layerOf(spec, layer).attention == AttentionKind::valueOnly;
+}
+
+/// The factor of a bypassed attention, which also multiplies the bias of its output projection. A norm of the update
+/// takes it instead.
+double bypassFactor(const ModelSpec& spec, int layer, const LayerMask& mask) {
+    const LayerSpec& own = layerOf(spec, layer);
+    if (spec.normPlace == NormPlace::sandwich)
+        return 1;
+    return own.attention == AttentionKind::valueOnly ? own.alpha * mask.alpha : mask.alpha;
 }
 
 /// The values of the kept heads, which a bypassed attention passes to its output projection.
@@ -81,10 +83,7 @@ at::Tensor bypassedContext(const Model& model, int layer, const LayerMask& mask,
         groups.push_back(own.kvGroup(static_cast<int>(head)));
     const at::Tensor index = at::tensor(groups, at::kLong).to(values.device());
     const at::Tensor heads = values.reshape({values.size(0), own.kvHeads, own.headDim}).index_select(1, index);
-    // After a norm of the update, its input has no scale.
-    const double model_alpha = own.attention == AttentionKind::valueOnly ? own.alpha : 1;
-    const double alpha = spec.normPlace == NormPlace::sandwich ? 1 : model_alpha * mask.alpha;
-    return heads.flatten(1) * alpha;
+    return heads.flatten(1) * bypassFactor(spec, layer, mask);
 }
 
 /// Weights of the tokens: 1 / mean square of the target if a norm follows the projection. [tokens] float64, on the
@@ -160,14 +159,29 @@ bool canFit(const ModelSpec& spec, int layer, const LayerMask& mask, Projection 
            layerOf(spec, layer).heads > 0 && mask.keptHeads() > 0;
 }
 
-Targets targetsOf(const Model& model, const Plan& dense, int layer, const at::Tensor& x, const Batch& batch,
-                  at::Tensor& output) {
-    TapValues taps({Tap::attentionOutput, Tap::mlpOutput});
-    output = model.runner().runLayer(dense, layer, x, batch, nullptr, &taps);
-    Targets targets;
-    targets[Projection::output] = withoutBias(model, layer, Projection::output, taps.rows(Tap::attentionOutput));
-    targets[Projection::down] = withoutBias(model, layer, Projection::down, taps.rows(Tap::mlpOutput));
-    return targets;
+at::Tensor biasUnder(const Model& model, int layer, Projection which, const LayerMask& mask) {
+    if (!model.has(layer, biasOf(which)))
+        return {};
+    const bool bypassed = which == Projection::output && isBypassed(model.spec(), layer, mask);
+    return model.tensor(layer, biasOf(which)).to(at::kDouble) *
+           (bypassed ? bypassFactor(model.spec(), layer, mask) : 1);
+}
+
+PruningMask withWholeSublayer(PruningMask mask, const ModelSpec& spec, int layer, Projection which) {
+    LayerMask own = mask.layer(layer);
+    LayerCompensation rest = compensationOf(own);
+    if (which == Projection::output) {
+        own = PruningMask(spec).layer(layer);
+        own.mlp = false;
+    } else {
+        own.neurons.assign(own.neurons.size(), true);
+        rest.neuronScale.clear();
+        rest.mlpBias.clear();
+        rest.downWeight.reset();
+        own.compensation = rest.empty() ? nullptr : std::make_shared<const LayerCompensation>(std::move(rest));
+    }
+    mask.setLayer(layer, std::move(own));
+    return mask;
 }
 
 at::Tensor keptColumns(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which) {
@@ -197,25 +211,23 @@ SumParts emptySums(const Model& model, int layer, const LayerMask& mask, Project
     return {FitSums(width, spec.hidden, device), FitSums(width, spec.hidden, device)};
 }
 
-void addSums(const Model& model, const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
-             const TokenParts& tokens, const Targets& targets, std::span<const Projection> wanted,
-             OfProjections<SumParts>& sums) {
+void addSums(const Model& model, const Plan& whole, int layer, Projection which, const LayerMask& mask,
+             const at::Tensor& x, const Batch& batch, const TokenParts& tokens, SumParts& sums) {
     const ModelSpec& spec = model.spec();
-    const LayerMask& mask = plan.mask().layer(layer);
-    const bool bypassed = isBypassed(spec, layer, mask);
-    const Tap attentionTap = bypassed ? Tap::attentionInput : Tap::context;
-    std::vector<Tap> wantedTaps;
-    for (const Projection which : wanted)
-        wantedTaps.push_back(which == Projection::output ? attentionTap : Tap::mlpHidden);
-    TapValues taps(wantedTaps);
-    model.runner().runLayer(plan, layer, x, batch, nullptr, &taps);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        at::Tensor inputs = taps.rows(wantedTaps[i]);
-        if (wanted[i] == Projection::output && bypassed)
-            inputs = bypassedContext(model, layer, mask, inputs);
-        addPart(spec, tokens.fitted, inputs, targets[wanted[i]], sums[wanted[i]].fitted);
-        addPart(spec, tokens.heldOut, inputs, targets[wanted[i]], sums[wanted[i]].heldOut);
-    }
+    const bool isOutput = which == Projection::output;
+    const bool bypassed = isOutput && isBypassed(spec, layer, mask);
+    const Tap inputTap = bypassed ? Tap::attentionInput : isOutput ? Tap::context : Tap::mlpHidden;
+    const Tap outputTap = isOutput ? Tap::attentionOutput : Tap::mlpOutput;
+    TapValues taps({inputTap, outputTap});
+    model.runner().runLayer(whole, layer, x, batch, nullptr, &taps);
+    const at::Tensor seen = taps.rows(inputTap);
+    const at::Tensor inputs = bypassed ? bypassedContext(model, layer, mask, seen)
+                                       : seen.index_select(1, keptColumns(spec, layer, mask, which).to(seen.device()));
+    at::Tensor outputs = taps.rows(outputTap);
+    if (const at::Tensor bias = biasUnder(model, layer, which, mask); bias.defined())
+        outputs = outputs - bias.to(outputs.options());
+    addPart(spec, tokens.fitted, inputs, outputs, sums.fitted);
+    addPart(spec, tokens.heldOut, inputs, outputs, sums.heldOut);
 }
 
 LayerCompensation withFitted(const Model& model, int layer, const LayerMask& mask, Projection which,

@@ -38,16 +38,12 @@ struct TokenParts {
 std::vector<TokenParts> tokenParts(const PaddedBatches& batches, std::span<const TokenSequence> sequences,
                                    std::int64_t fittedTokens);
 
-/// What the projections of a layer add in the dense model, without their biases: [rows * positions, hidden], float32.
-/// Undefined if the layer does not have the sublayer, or its attention has no heads.
-using Targets = OfProjections<at::Tensor>;
-
 /// Whether a layer under a mask has inputs of a projection that can be fitted.
 bool canFit(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which);
 
-/// Runs a layer of the dense model. @param output receives the stream after the layer
-Targets targetsOf(const Model& model, const Plan& dense, int layer, const at::Tensor& x, const Batch& batch,
-                  at::Tensor& output);
+/// A mask in which the sublayer of a projection is whole and not compensated, so that a run shows the inputs of all its
+/// units and what it should add. What comes after the sublayer in its layer is dropped.
+PruningMask withWholeSublayer(PruningMask mask, const ModelSpec& spec, int layer, Projection which);
 
 /// The columns of a projection that a mask keeps. int64
 at::Tensor keptColumns(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which);
@@ -62,10 +58,14 @@ struct SumParts {
     FitSums heldOut;
 };
 
-/// Adds the sums of a batch under a plan. @param wanted the projections; canFit() must hold for them
-void addSums(const Model& model, const Plan& plan, int layer, const at::Tensor& x, const Batch& batch,
-             const TokenParts& tokens, const Targets& targets, std::span<const Projection> wanted,
-             OfProjections<SumParts>& sums);
+/// The bias of a projection as it acts under a mask: the alpha of a bypass multiplies it. [hidden] float64, on the CPU;
+/// undefined if the model has none
+at::Tensor biasUnder(const Model& model, int layer, Projection which, const LayerMask& mask);
+
+/// Adds the sums of a batch: of the inputs that the mask keeps, and of the outputs of the whole sublayer for the same
+/// stream x, without biasUnder(). @param whole plan of withWholeSublayer() @param mask canFit() must hold
+void addSums(const Model& model, const Plan& whole, int layer, Projection which, const LayerMask& mask,
+             const at::Tensor& x, const Batch& batch, const TokenParts& tokens, SumParts& sums);
 
 /// Empty sums for the kept columns of a mask. @throws Error if the fit needs more memory than Runner::freeBytes()
 SumParts emptySums(const Model& model, int layer, const LayerMask& mask, Projection which, at::Device device);

@@ -11,12 +11,12 @@
 
 namespace secateur {
 
-/// The sums of a model's projections over a text under a mask that grows. What a change of the mask does not affect is
-/// kept, as far as the memory budget allows. For sources only: includes ATen.
+/// The sums of a model's projections over a text under a mask that grows (addSums()). What a change of the mask does
+/// not affect is kept, as far as the memory budget allows. For sources only: includes ATen.
 class LayerFits {
 public:
-    /// All arguments must outlive this object, the plan until setPlan(). @param bytes maximum of streams, outputs of
-    /// the dense model and sums that are kept
+    /// All arguments must outlive this object, the plan until setPlan(). @param bytes maximum of streams and sums
+    /// that are kept
     LayerFits(const Model& model, const Plan& plan, std::span<const TokenSequence> sequences, std::int64_t batchTokens,
               std::int64_t bytes);
 
@@ -28,9 +28,6 @@ public:
     /// The sums for the output projection if the attention of the layer were bypassed with alpha 1. @throws Cancelled
     FitSums bypassSums(int layer, const Progress& progress);
 
-    /// Number of times that sums were computed.
-    std::int64_t computed() const { return m_computed; }
-
 private:
     struct Known {
         at::Tensor columns; ///< the columns that the sums have
@@ -39,23 +36,16 @@ private:
     };
     using Key = std::pair<int, Projection>;
 
-    const std::vector<Targets>& targets(int layer, const Progress& progress);
-    void compute(int layer, std::span<const Projection> wanted, const Progress& progress);
-    void store(int layer, Projection which, FitSums sums);
+    FitSums sumsOf(int layer, Projection which, const LayerMask& mask, const Progress& progress);
     void shrink();
 
     const Model& m_model;
     const Plan* m_plan;
-    std::shared_ptr<const Plan> m_dense;
-    std::int64_t m_sumBytes;    ///< maximum of m_known
-    std::int64_t m_targetBytes; ///< maximum of m_targets
+    std::int64_t m_sumBytes; ///< maximum of m_known
     LayerInputs m_inputs;
-    LayerInputs m_denseInputs;
     std::vector<TokenParts> m_tokens;
     std::map<Key, Known> m_known;
-    std::map<int, std::vector<Targets>> m_targets;
     std::int64_t m_clock = 0;
-    std::int64_t m_computed = 0;
 };
 
 } // namespace secateur

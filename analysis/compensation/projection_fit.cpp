@@ -157,6 +157,18 @@ void FitSums::add(const FitSums& other) {
     weight += other.weight;
 }
 
+void FitSums::addToOutputs(const at::Tensor& constant) {
+    squares += (constant * (2 * outputs + weight * constant)).sum().item<double>();
+    cross += at::outer(inputs, constant);
+    outputs += weight * constant;
+}
+
+void FitSums::scaleInputs(double factor) {
+    gram *= factor * factor;
+    cross *= factor;
+    inputs *= factor;
+}
+
 FitSums FitSums::of(const at::Tensor& columns) const {
     const at::Tensor index = columns.to(gram.device());
     FitSums chosen = *this;

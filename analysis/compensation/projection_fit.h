@@ -26,6 +26,10 @@ struct FitSums {
     /// @param weights [tokens] float64 on any device; undefined = 1 for each token
     void add(const at::Tensor& a, const at::Tensor& y, const at::Tensor& weights = {});
     void add(const FitSums& other);
+    /// Adds a constant to the outputs. @param constant [hidden] float64
+    void addToOutputs(const at::Tensor& constant);
+    /// Multiplies the inputs.
+    void scaleInputs(double factor);
     /// The sums of some inputs only. @param columns [columns] int64 on any device
     FitSums of(const at::Tensor& columns) const;
 };

@@ -74,7 +74,7 @@ Figure compensationFigure(const ModelCard& model, const SessionMask& mask, FitVa
         throw Error("has a compensation without a ridge: the mode bias chooses no mu", mask.name);
     figure.caption = figureCaption(
         model, fmt::format("{} of each fitted projection, mask {}",
-                           value == FitValue::mu ? "Chosen mu" : "Squared error relative to the dense outputs",
+                           value == FitValue::mu ? "Chosen mu" : "Relative squared error of the outputs",
                            mask.name));
     return figure;
 }

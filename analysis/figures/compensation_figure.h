@@ -9,7 +9,8 @@ namespace secateur {
 /// What the option `value` of the figure `compensation` shows for each fitted projection.
 enum class FitValue {
     mu,    ///< the chosen ridge, in multiples of the mean diagonal
-    error, ///< squared error on the held-out tokens before and after the fit, relative to the dense outputs
+    error, ///< squared error on the held-out tokens before and after the fit, relative to the outputs of the whole
+           ///< sublayer
 };
 
 /// The fits of a mask's compensation over the layers, a line for each kind of projection.

@@ -75,7 +75,8 @@ struct FittedPart {
     int layer = 0;
     bool isAttention = false; ///< the output projection of attention, else the down projection of the MLP
     double mu = 0;            ///< in multiples of the mean diagonal; 0 for the mode bias
-    /// Squared errors on the tokens that were held out to choose mu, divided by the squares of the dense outputs.
+    /// Squared errors on the tokens that were held out to choose mu, divided by the squares of the outputs
+    /// that the whole sublayers have.
     double errorBefore = 0;
     double errorAfter = 0;
     bool operator==(const FittedPart&) const = default;

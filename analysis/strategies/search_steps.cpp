@@ -58,6 +58,12 @@ at::Tensor obsScores(const at::Tensor& weight, const FitSums& sums, std::int64_t
     return scores;
 }
 
+/// The bias of the output projection if the attention were bypassed with alpha 1; 0 if there is none. [hidden]
+at::Tensor bypassBias(const Model& model, int layer, const at::Tensor& like) {
+    const at::Tensor bias = biasUnder(model, layer, Projection::output, PruningMask(model.spec()).layer(layer));
+    return bias.defined() ? bias.to(like.options()) : at::zeros_like(like);
+}
+
 /// Rounds as roundedScores(), so that ties are resolved by position on every machine.
 double rounded(double value) {
     int exponent = 0;
@@ -213,6 +219,20 @@ std::optional<PruningMask> SearchSteps::withoutSublayer(const PruningMask& mask,
     return edited;
 }
 
+/// The alpha of a bypass that leaves the least squared error. @param sums for alpha 1 @param bias its bias for alpha 1
+double SearchSteps::bestAlpha(const PruningMask& mask, int layer, const FitSums& sums, const at::Tensor& bias) const {
+    if (m_model.spec().normPlace == NormPlace::sandwich)
+        return 1; // a norm of the update removes its scale
+    const at::Tensor columns = keptColumns(m_model.spec(), layer, mask.layer(layer), Projection::output);
+    const at::Tensor weight = columnsOf(m_model, layer, Projection::output, columns, sums.gram.device());
+    const at::Tensor added = at::mv(weight, sums.inputs); // the sum of what the bypass adds without its bias
+    const double square =
+        ((at::mm(weight, sums.gram) * weight).sum() + (bias * (2 * added + sums.weight * bias)).sum()).item<double>();
+    const double product =
+        ((weight * sums.cross.t()).sum() + (bias * (added + sums.outputs + sums.weight * bias)).sum()).item<double>();
+    return square > 0 ? std::clamp(product / square, 0.0, mostAlpha) : 0;
+}
+
 /// The attention of the layer bypassed, with the alpha that leaves the least squared error.
 std::optional<PruningMask> SearchSteps::bypassed(const PruningMask& mask, int layer, const Progress& progress) {
     const ModelSpec& spec = m_model.spec();
@@ -221,23 +241,16 @@ std::optional<PruningMask> SearchSteps::bypassed(const PruningMask& mask, int la
         m_rules.protection.covers(spec, CutUnit::attention, layer, 0))
         return std::nullopt;
     FitSums sums = m_fits.bypassSums(layer, progress);
-    const at::Tensor columns = keptColumns(spec, layer, mask.layer(layer), Projection::output);
-    const at::Tensor weight = columnsOf(m_model, layer, Projection::output, columns, sums.gram.device());
-    double alpha = 1; // a norm of the update removes its scale
-    if (spec.normPlace != NormPlace::sandwich) {
-        const double square = (at::mm(weight, sums.gram) * weight).sum().item<double>();
-        const double product = (weight * sums.cross.t()).sum().item<double>();
-        alpha = square > 0 ? std::clamp(product / square, 0.0, mostAlpha) : 0;
-    }
+    const at::Tensor bias = bypassBias(m_model, layer, sums.outputs);
+    const double alpha = bestAlpha(mask, layer, sums, bias);
     if (alpha == 0)
         return std::nullopt;
     PruningMask edited = mask;
     bypassAttention(edited, layer, alpha);
     if (!m_rules.restores)
         return edited;
-    sums.gram *= alpha * alpha;
-    sums.cross *= alpha;
-    sums.inputs *= alpha;
+    sums.addToOutputs((1 - alpha) * bias);
+    sums.scaleInputs(alpha);
     restore(edited, layer, Projection::output, sums);
     return edited;
 }

@@ -74,6 +74,7 @@ private:
                                             const Progress& progress);
     std::optional<PruningMask> withoutSublayer(const PruningMask& mask, int layer, CutUnit unit) const;
     std::optional<PruningMask> bypassed(const PruningMask& mask, int layer, const Progress& progress);
+    double bestAlpha(const PruningMask& mask, int layer, const FitSums& sums, const at::Tensor& bias) const;
     std::vector<int> candidates(const PruningMask& mask, int layer, CutUnit unit) const;
     std::vector<double> scoresOfKept(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const;
     std::map<int, double> scores(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const;

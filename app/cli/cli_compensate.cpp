@@ -71,8 +71,8 @@ void compensateVerb(const CompensateArguments& arguments, const Console& console
         ReadyModel ready = openToRun(arguments.path, arguments.run, console, progress.part(0, 0));
         card = fullCard(*ready.model);
         record = *ready.mask;
-        if (!record.mask.isCompensated() && record.mask.keepsAll())
-            ready.warnings.emplace_back("the mask cuts nothing: there is nothing to compensate for");
+        if (mode != CompensationMode::none && !canCompensate(card.spec, record.mask))
+            ready.warnings.emplace_back("nothing was fitted: no sublayer keeps only some of its units");
         if (mode == CompensationMode::none) {
             record.mask = withoutCompensation(record.mask);
             if (record.provenance)

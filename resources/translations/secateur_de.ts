@@ -2004,10 +2004,6 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>Ent&amp;fernen</translation>
     </message>
     <message>
-        <source>Squared errors of the projections&apos; outputs, relative to the dense model&apos;s: means over the projections, on tokens that were held out</source>
-        <translation>Quadrierte Fehler der Ausgaben der Projektionen, im Verhältnis zum dichten Modell: Mittel über die Projektionen, auf zurückgehaltenen Tokens</translation>
-    </message>
-    <message>
         <source>The calibration text and its number of tokens are chosen in the panel Metrics</source>
         <translation>Der Kalibrierungstext und die Zahl seiner Tokens werden unter Metriken gewählt</translation>
     </message>
@@ -2060,8 +2056,16 @@ Werte jenseits davon haben die Farbe des Endes</translation>
         <translation>Die Art, wie behaltene Gewichte geändert werden, um die Schnitte auszugleichen.</translation>
     </message>
     <message>
-        <source>Fits the kept weights to the dense model in the background</source>
-        <translation>Passt die behaltenen Gewichte im Hintergrund an das dichte Modell an</translation>
+        <source>Fits the kept weights in the background, so that they make up for the cuts</source>
+        <translation>Passt die behaltenen Gewichte im Hintergrund so an, dass sie die entfernten Einheiten kompensieren</translation>
+    </message>
+    <message>
+        <source>Squared errors of the projections&apos; outputs, relative to those of the whole sublayers: means over the projections, on tokens that were held out</source>
+        <translation>Quadrierte Fehler der Ausgaben der Projektionen, im Verhältnis zu denen der ganzen Sublayer: Mittel über die Projektionen, auf zurückgehaltenen Tokens</translation>
+    </message>
+    <message>
+        <source>Only sublayers that keep some of their units are compensated. This mask has none.</source>
+        <translation>Kompensiert werden nur Sublayer, die einen Teil ihrer Einheiten behalten. Diese Maske hat keinen.</translation>
     </message>
 </context>
 <context>

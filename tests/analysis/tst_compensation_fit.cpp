@@ -8,6 +8,7 @@
 #include "analysis/masks/projection_weight.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/prune.h"
+#include "analysis/strategies/search_steps.h"
 #include "tests/support/gradient_case.h"
 #include "tests/support/suite.h"
 #endif
@@ -87,6 +88,20 @@ FittedMask fitted(const GradientCase& c, const PruningMask& mask, CompensationMo
     return fitCompensation(*c.model, mask, mode, {c.sequences, 4096, ComputeType::float32}, {});
 }
 
+/// The stream behind the last layer, tokens of all sequences. [tokens, hidden] float64
+at::Tensor lastStream(const GradientCase& c, const PruningMask& mask) {
+    const Runner& runner = c.model->runner();
+    const auto plan = runner.plan(mask, ComputeType::float32);
+    std::vector<at::Tensor> rows;
+    for (const Batch& batch : paddedBatches(*c.model, c.sequences, 1).batches) { // a sequence each, without padding
+        at::Tensor x = runner.embed(*plan, batch);
+        for (int layer = 0; layer < mask.layerCount(); ++layer)
+            x = runner.runLayer(*plan, layer, x, batch);
+        rows.push_back(x.reshape({-1, c.model->spec().hidden}).to(at::kCPU, at::kDouble));
+    }
+    return at::cat(rows);
+}
+
 QJsonObject wholeFits() {
     QFile file(test::data().filePath("compensation.json"));
     if (!file.open(QIODevice::ReadOnly))
@@ -107,7 +122,8 @@ struct WholeFit {
 
     explicit WholeFit(const QString& folder)
         : object(wholeFits()[folder].toObject())
-        , model(openModel(test::data().filePath("forward/" + folder + "/model.safetensors").toStdString(), {}, test::onDevice({})))
+        , model(openModel(test::data().filePath("forward/" + folder + "/model.safetensors").toStdString(), {},
+                          test::onDevice({})))
         , mask(model->spec()) {
         for (const auto& ids : object["sequences"].toArray())
             sequences.push_back(test::sequenceOf(ids.toArray()));
@@ -246,7 +262,7 @@ private slots:
         for (const CompensationMode mode :
              {CompensationMode::scale, CompensationMode::both, CompensationMode::weights}) {
             const FittedMask fit = fitted(c, mask, mode);
-            QVERIFY(fit.parts.size() >= 2);
+            QCOMPARE(fit.parts.size(), std::size_t{2}); // the sublayers with cuts
             QVERIFY(fit.mask.isCompensated());
             QVERIFY(withoutCompensation(fit.mask) == mask);
             QVERIFY(fitted(c, fit.mask, mode).mask == fit.mask); // an earlier compensation is replaced
@@ -257,10 +273,71 @@ private slots:
         QVERIFY(fitted(c, mask, CompensationMode::own).mask == mask);
     }
 
-    void aMaskWithoutCutsStaysAsItIs() {
+    void aBypassIsFittedToTheWholeAttention_data() {
+        QTest::addColumn<QString>("folder");
+        for (const char* folder : {"llama-gqa", "gpt2"}) // gpt2 has a bias, which alpha multiplies
+            QTest::newRow(folder) << folder;
+    }
+    void aBypassIsFittedToTheWholeAttention() {
+        QFETCH(QString, folder);
+        const GradientCase c(folder);
+        PruningMask whole(c.model->spec());
+        setNeurons(whole, 0, std::vector<int>{0, 1, 2}, false); // so that the inputs are not those of the dense model
+        const int last = whole.layerCount() - 1;
+        setMlp(whole, last, false);
+        PruningMask bypassed = whole;
+        bypassAttention(bypassed, last, 0.5);
+        const PruningMask expected = fitted(c, whole, CompensationMode::bias).mask;
+        const PruningMask found = fitted(c, bypassed, CompensationMode::bias).mask;
+        PruningMask plain = found;
+        plain.setLayer(last, bypassed.layer(last));
+        const at::Tensor stream = lastStream(c, expected).mean(0);
+        const double before = apart(lastStream(c, plain).mean(0), stream);
+        const double after = apart(lastStream(c, found).mean(0), stream);
+        qInfo("mean stream: %.1e before, %.1e after", before, after);
+        QVERIFY(before > 1e-3 && after < 1e-5);
+    }
+
+    void theAlphaOfASearchLeavesTheLeastError_data() { aBypassIsFittedToTheWholeAttention_data(); }
+    void theAlphaOfASearchLeavesTheLeastError() {
+        QFETCH(QString, folder);
+        const GradientCase c(folder);
+        PruningMask mask(c.model->spec());
+        const int last = mask.layerCount() - 1;
+        setMlp(mask, last, false);
+        const auto plan = c.model->runner().plan(mask, ComputeType::float32);
+        LayerFits fits(*c.model, *plan, c.sequences, 4096, 1 << 20);
+        SearchSteps steps(*c.model, fits, {.kinds = {StepKind::bypass}, .restores = false, .protection = {}});
+        const auto step = steps.next(mask, last, StepKind::bypass, {});
+        QVERIFY(step);
+        const double alpha = step->layer(last).alpha;
+        const at::Tensor whole = lastStream(c, mask);
+        const auto errorAt = [&](double factor) {
+            PruningMask bypassed = mask;
+            bypassAttention(bypassed, last, factor);
+            return (lastStream(c, bypassed) - whole).square().sum().item<double>();
+        };
+        qInfo("alpha %.4f", alpha);
+        QVERIFY(alpha > 0.01 && alpha < 1.99);
+        QVERIFY(errorAt(alpha) < errorAt(alpha - 0.002) && errorAt(alpha) < errorAt(alpha + 0.002));
+    }
+
+    void onlySublayersThatKeepUnitsAreFitted() {
         const GradientCase c("llama-gqa");
-        const PruningMask dense(c.model->spec());
-        QVERIFY(fitted(c, dense, CompensationMode::weights).mask == dense);
+        const ModelSpec& spec = c.model->spec();
+        PruningMask mask(spec);
+        QVERIFY(!canCompensate(spec, mask));
+        QVERIFY(fitted(c, mask, CompensationMode::weights).mask == mask);
+        setMlp(mask, 0, false);
+        setBlock(mask, 1, false);
+        QVERIFY(!canCompensate(spec, mask));
+        const FittedMask fit = fitted(c, mask, CompensationMode::weights);
+        QVERIFY(fit.mask == mask && fit.parts.empty());
+        QCOMPARE(compensationPasses(spec, mask, CompensationMode::weights, 100), 0.0);
+        setHeads(mask, std::vector<HeadId>{{0, 1}}, false);
+        QVERIFY(canCompensate(spec, mask));
+        QCOMPARE(fitted(c, mask, CompensationMode::weights).parts.size(), std::size_t{1});
+        QVERIFY(compensationPasses(spec, mask, CompensationMode::weights, 100) > 0);
     }
 };
 

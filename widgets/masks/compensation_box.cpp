@@ -136,7 +136,7 @@ void CompensationBox::build() {
     grid->addWidget(m_progress, 3, 0, 1, 2);
     grid->addWidget(m_start, 3, 2);
     m_start->setText(tr("Compe&nsate"));
-    m_start->setToolTip(tr("Fits the kept weights to the dense model in the background"));
+    m_start->setToolTip(tr("Fits the kept weights in the background, so that they make up for the cuts"));
     m_start->setMinimumWidth(m_start->sizeHint().width()); // its other texts are shorter
 }
 
@@ -185,8 +185,8 @@ void CompensationBox::refresh() {
     if (isRunning())
         return;
     m_effect->setText(m_gain ? gainText() : costText());
-    m_effect->setToolTip(m_gain ? tr("Squared errors of the projections' outputs, relative to the dense model's: means "
-                                     "over the projections, on tokens that were held out")
+    m_effect->setToolTip(m_gain ? tr("Squared errors of the projections' outputs, relative to those of the whole "
+                                     "sublayers: means over the projections, on tokens that were held out")
                                 : tr("The calibration text and its number of tokens are chosen in the panel Metrics"));
 }
 
@@ -196,7 +196,7 @@ bool CompensationBox::canStart() const {
         return false;
     if (mode() == CompensationMode::none)
         return mask.isCompensated();
-    return cutsAny(mask) && (m_document->calibration()->known() || !m_isWanted);
+    return canCompensate(m_document->spec(), mask) && (m_document->calibration()->known() || !m_isWanted);
 }
 
 QString CompensationBox::costText() const {
@@ -210,6 +210,8 @@ QString CompensationBox::costText() const {
         return mask.isCompensated() ? tr("Restores the model's own weights in what is kept.") : QString();
     if (!cutsAny(mask))
         return tr("Nothing is cut, so there is nothing to compensate for.");
+    if (!canCompensate(m_document->spec(), mask))
+        return tr("Only sublayers that keep some of their units are compensated. This mask has none.");
     if (!m_isWanted && !calibration.known())
         return tr("The first click shows the cost.");
     if (!calibration.known())
