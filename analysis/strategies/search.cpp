@@ -121,6 +121,7 @@ StepRules rulesOf(const StrategyRequest& request, const Protection& protection) 
     rules.isUniform = layoutOption(request) == uniformLayout;
     rules.divergence = numberOption(request, "divergence", 0, 1);
     rules.swaps = request.option("swaps") == "true";
+    rules.refit = rules.restores && request.option("refit") == "true";
     return rules;
 }
 
@@ -282,8 +283,16 @@ private:
                 watch.made({mask, steps + 1, growth.lossAfter(0), growth.lossAfter(steps + 1), saved, budget.amount});
         }
         const bool swaps = m_rules.swaps && !isStopped && saved >= target;
-        PruneResult result =
-            resultOf(growth, swaps ? growth.exchanged(steps, target, progress) : growth.sequence(steps));
+        SearchSequence sequence = swaps ? growth.exchanged(steps, target, progress) : growth.sequence(steps);
+        const double before = sequence.empty() ? 0 : sequence.back().loss;
+        if (m_rules.refit && !isStopped)
+            sequence = growth.refitted(std::move(sequence), target, progress);
+        PruneResult result = resultOf(growth, sequence);
+        if (!sequence.empty() && sequence.back().loss < before)
+            result.notes.push_back(fmt::format("{}: fitting all restored weights again lowered the measured cost from "
+                                               "{} to {}",
+                                               m_context.request.strategy.info->id, significant(before, 5),
+                                               significant(sequence.back().loss, 5)));
         if (isStopped)
             result.stoppedAt = saved;
         return result;
@@ -337,7 +346,8 @@ double searchPasses(const ModelSpec& spec, const PruneRequest& request) {
     const double share = std::min(request.budget.amount, 100.0) / 100;
     const double steps = 1.5 * share * spec.layerCount() / std::max(rules.share, 0.01);
     constexpr double again = 0.35;
-    return first + steps * (1.5 * heldOut * upwards + again);
+    const double refit = rules.refit ? 3 : 0;
+    return first + steps * (1.5 * heldOut * upwards + again) + refit;
 }
 
 void checkSearchOptions(const StrategyRequest& request) {

@@ -51,6 +51,7 @@ SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Sa
     , m_savings(savings)
     , m_of(of)
     , m_plan(model.runner().plan(base, texts.heldOut.type))
+    , m_fitText{texts.fitted.sequences, texts.fitted.batchTokens, m_plan->type()}
     , m_fits(model, *m_plan, texts.fitted.sequences, texts.fitted.batchTokens, texts.fitted.streamBytes)
     , m_candidates(model, m_fits, std::move(rules))
     , m_walk(model, *m_plan, searchText(model, texts.heldOut, m_candidates.rules()))

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/compensation/fit_compensation.h"
 #include "analysis/metrics/variant_walk.h"
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/held_out_text.h"
@@ -80,6 +81,10 @@ public:
     /// and `target` per cent are saved. Later steps continue from the steps before the exchange. @throws Cancelled
     SearchSequence exchanged(std::size_t steps, double target, const Progress& progress);
 
+    /// The steps, with the restored weights of all layers fitted again to the inputs that they have in the end
+    /// (fitCompensation()), if this lowers the measured loss. @throws Cancelled
+    SearchSequence refitted(SearchSequence steps, double target, const Progress& progress);
+
     std::int64_t measured() const { return m_measured; } ///< number of candidates whose loss was measured
     std::int64_t skipped() const { return m_skipped; }   ///< number of candidates that waited in the queue at a step
     std::int64_t undone() const { return m_undone; }     ///< number of steps that exchanged() tried to exchange
@@ -116,6 +121,7 @@ private:
     const Savings& m_savings;
     BudgetOf m_of;
     std::shared_ptr<const Plan> m_plan;
+    FitText m_fitText;
     LayerFits m_fits;
     SearchSteps m_candidates;
     VariantWalk m_walk;

@@ -48,6 +48,7 @@ struct StepRules {
     bool isUniform = false;
     double divergence = 1; ///< weight of the divergence from the dense model in prices, 1 - that of the loss
     bool swaps = true;     ///< whether last steps are exchanged when the budget is reached
+    bool refit = true;     ///< whether all restored weights are then fitted again
 };
 
 /// Makes the steps that cut a little more in one layer.

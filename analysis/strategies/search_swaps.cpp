@@ -126,4 +126,18 @@ SearchSequence SearchGrowth::exchanged(std::size_t steps, double target, const P
     return best;
 }
 
+SearchSequence SearchGrowth::refitted(SearchSequence steps, double target, const Progress& progress) {
+    if (steps.empty() || !canCompensate(m_model.spec(), steps.back().mask))
+        return steps;
+    const Progress report = stepReport(target, progress);
+    const PruningMask mask =
+        fitCompensation(m_model, steps.back().mask, CompensationMode::weights, m_fitText, report).mask;
+    const double loss = roundedMeanLoss(m_walk.whole(*m_model.runner().plan(mask, m_plan->type()), report));
+    if (loss < steps.back().loss) {
+        steps.back().mask = mask;
+        steps.back().loss = loss;
+    }
+    return steps;
+}
+
 } // namespace secateur

@@ -129,7 +129,7 @@ private slots:
                 ++measured;
             }
         };
-        const PruneResult found = prune(*c.model, requestOf("search", "layers:0.01%"), inputs, {});
+        const PruneResult found = prune(*c.model, requestOf("search:refit=false", "layers:0.01%"), inputs, {});
         qInfo("%zu first steps, %d measured; losses differ by at most %.1e", last.size(), measured, worst);
         QVERIFY(worst < 2e-6);
         QVERIFY(latest && !latest->isEstimate);
@@ -188,8 +188,9 @@ private slots:
             const PruneInputs inputs = inputsOf(c);
             const SplitText split = withLastQuarterHeldOut(*inputs.text);
             for (const char* budget : {"layers:15%", "layers:25%", "layers:35%"}) {
-                const PruneResult with = searched(c, "search:units=heads/neurons:step=0.1", budget);
-                const PruneResult without = searched(c, "search:units=heads/neurons:step=0.1:swaps=false", budget);
+                const PruneResult with = searched(c, "search:units=heads/neurons:step=0.1:refit=false", budget);
+                const PruneResult without =
+                    searched(c, "search:units=heads/neurons:step=0.1:refit=false:swaps=false", budget);
                 const double kept = with.history->cuts.back().value;
                 qInfo("%s, %s: %.6f without exchanges, %.6f with", folder, budget, without.history->cuts.back().value,
                       kept);
@@ -199,6 +200,28 @@ private slots:
             }
         }
         QVERIFY(exchanged > 0);
+    }
+
+    void weightsAreFittedAgainIfThisLowersTheCost() {
+        int refitted = 0;
+        for (const char* folder : {"llama-mha", "llama-gqa", "gpt2", "gemma3"}) {
+            const GradientCase c(folder);
+            const PruneResult with = searched(c, "search", "layers:25%");
+            const PruneResult without = searched(c, "search:refit=false", "layers:25%");
+            const double cost = with.history->cuts.back().value;
+            const double before = without.history->cuts.back().value;
+            qInfo("%s: %.6f, fitted again %.6f", folder, before, cost);
+            QVERIFY(withoutCompensation(with.mask) == withoutCompensation(without.mask));
+            const PruneInputs inputs = inputsOf(c);
+            QVERIFY(std::abs(costOn(c, withLastQuarterHeldOut(*inputs.text).heldOut.text(), with.mask, 1) - cost) <
+                    1e-5);
+            if (with.mask == without.mask)
+                QCOMPARE(cost, before);
+            else
+                QVERIFY(cost < before);
+            refitted += with.mask == without.mask ? 0 : 1;
+        }
+        QVERIFY(refitted > 0);
     }
 
     void exchangesLeaveNoTrace() {
