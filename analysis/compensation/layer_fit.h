@@ -7,9 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace secateur {
@@ -18,15 +17,6 @@ namespace secateur {
 
 /// The projections that can be compensated: the output projection of attention, and the down projection of an MLP.
 enum class Projection { output, down };
-inline constexpr std::array bothProjections{Projection::output, Projection::down};
-
-/// A value for each projection.
-template <typename Value>
-struct OfProjections {
-    std::array<Value, 2> values{};
-    Value& operator[](Projection which) { return values[static_cast<std::size_t>(which)]; }
-    const Value& operator[](Projection which) const { return values[static_cast<std::size_t>(which)]; }
-};
 
 /// The tokens of a batch in two parts: indices in [rows * positions], int64. Padding is in neither.
 struct TokenParts {
@@ -42,7 +32,7 @@ std::vector<TokenParts> tokenParts(const PaddedBatches& batches, std::span<const
 bool canFit(const ModelSpec& spec, int layer, const LayerMask& mask, Projection which);
 
 /// A mask in which the sublayer of a projection is whole and not compensated, so that a run shows the inputs of all its
-/// units and what it should add. What comes after the sublayer in its layer is dropped.
+/// units and what it should add. With whole attention the MLP of the layer, which nothing reads, is dropped.
 PruningMask withWholeSublayer(PruningMask mask, const ModelSpec& spec, int layer, Projection which);
 
 /// The columns of a projection that a mask keeps. int64

@@ -288,9 +288,8 @@ private:
         if (m_rules.refit && !isStopped)
             sequence = growth.refitted(std::move(sequence), target, progress);
         PruneResult result = resultOf(growth, sequence);
-        if (!sequence.empty() && sequence.back().loss < before)
-            result.notes.push_back(fmt::format("{}: fitting all restored weights again lowered the measured cost from "
-                                               "{} to {}",
+        if (!sequence.empty() && sequence.back().loss != before)
+            result.notes.push_back(fmt::format("{}: all weights fitted again; measured cost before {}, after {}",
                                                m_context.request.strategy.info->id, significant(before, 5),
                                                significant(sequence.back().loss, 5)));
         if (isStopped)

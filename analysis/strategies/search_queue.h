@@ -82,7 +82,7 @@ public:
     SearchSequence exchanged(std::size_t steps, double target, const Progress& progress);
 
     /// The steps, with the restored weights of all layers fitted again to the inputs that they have in the end
-    /// (fitCompensation()), if this lowers the measured loss. @throws Cancelled
+    /// (fitCompensation()), unless the measured loss rises by more than a tenth. @throws Cancelled
     SearchSequence refitted(SearchSequence steps, double target, const Progress& progress);
 
     std::int64_t measured() const { return m_measured; } ///< number of candidates whose loss was measured

@@ -80,7 +80,7 @@ constexpr std::array searchOptions{
                "which heads and neurons of a layer go first: wanda = smallest Wanda score; obs = least error after the "
                "update of the others; or ids of metrics of heads and of neurons, separated by /"},
     OptionInfo{"refit", "bool", "true",
-               "in the end, fit the restored weights of all layers again if this lowers the measured cost"},
+               "in the end, fit the restored weights of all layers again, unless the measured cost rises by a tenth"},
     OptionInfo{"restore", "text", "weights",
                "weights = fit the kept weights of the projection again at each step; none = leave them"},
     OptionInfo{"step", "number", "0.17", "share of a layer's heads or neurons that a step cuts, at least one"},
