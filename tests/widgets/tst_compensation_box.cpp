@@ -97,6 +97,15 @@ private slots:
         QVERIFY(!bench.button()->isEnabled()); // there is nothing to remove
     }
 
+    void droppedSublayersAreNotFitted() {
+        Bench bench;
+        bench.masks().setMlpCut({0}, true);
+        bench.settle();
+        bench.choose("weights");
+        QCOMPARE(bench.effect(), "Only sublayers that keep some of their units are compensated. This mask has none.");
+        QVERIFY(!bench.button()->isEnabled());
+    }
+
     void aFitIsOneStep_data() {
         QTest::addColumn<QByteArray>("mode");
         for (const char* mode : {"bias", "scale", "both", "weights"})
