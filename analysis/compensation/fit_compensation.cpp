@@ -41,11 +41,11 @@ std::int64_t countIn(const std::string& text) {
 
 /// The projections of a layer that lose inputs under a mask, in the order in which they are fitted.
 std::vector<Projection> projectionsToFit(const ModelSpec& spec, int layer, const LayerMask& mask) {
-    const LayerMask whole = PruningMask(spec).layer(layer);
+    const bool losesHeads = mask.attention != AttentionCut::keep || mask.keptHeads() < std::ssize(mask.heads);
     std::vector<Projection> all;
-    if (!haveEqualAttention(mask, whole) && canFit(spec, layer, mask, Projection::output))
+    if (losesHeads && canFit(spec, layer, mask, Projection::output))
         all.push_back(Projection::output);
-    if (!haveEqualMlp(mask, whole) && canFit(spec, layer, mask, Projection::down))
+    if (mask.keptNeurons() < std::ssize(mask.neurons) && canFit(spec, layer, mask, Projection::down))
         all.push_back(Projection::down);
     return all;
 }
@@ -230,9 +230,8 @@ bool isFitOption(std::string_view option) {
 }
 
 bool canCompensate(const ModelSpec& spec, const PruningMask& mask) {
-    const PruningMask plain = withoutCompensation(mask);
-    for (int layer = 0; layer < plain.layerCount(); ++layer)
-        if (!projectionsToFit(spec, layer, plain.layer(layer)).empty())
+    for (int layer = 0; layer < mask.layerCount(); ++layer)
+        if (!projectionsToFit(spec, layer, mask.layer(layer)).empty())
             return true;
     return false;
 }

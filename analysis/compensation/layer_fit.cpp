@@ -169,11 +169,11 @@ at::Tensor biasUnder(const Model& model, int layer, Projection which, const Laye
 
 PruningMask withWholeSublayer(PruningMask mask, const ModelSpec& spec, int layer, Projection which) {
     LayerMask own = mask.layer(layer);
-    LayerCompensation rest = compensationOf(own);
     if (which == Projection::output) {
         own = PruningMask(spec).layer(layer);
         own.mlp = false;
     } else {
+        LayerCompensation rest = compensationOf(own);
         own.neurons.assign(own.neurons.size(), true);
         rest.neuronScale.clear();
         rest.mlpBias.clear();
