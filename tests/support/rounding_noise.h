@@ -11,10 +11,10 @@
 namespace secateur::test {
 
 /// The largest difference of logits that is allowed between two runs of a model under a mask, relative to the largest
-/// logit: `least`. On processors that round sums differently in batches of other sizes, also three times the difference
-/// between their kernels and plain loops, because some fixtures magnify the rounding.
+/// logit: `least`. On processors that round sums differently from those for which `least` was chosen, also three times
+/// the difference between their kernels and plain loops, because some fixtures magnify the rounding.
 inline double roundingLimit(const Model& model, const PruningMask& mask, double least) {
-    if (roundsAlikeInAllBatches())
+    if (roundsAsExpected())
         return least;
     const auto plain = openModel(model.card().path, {}, {.plain = true});
     const Batch batch = probeTokens(model.spec());
