@@ -135,11 +135,11 @@ public:
 
     at::Tensor hiddenUnits(const Linear& gateUp, const at::Tensor& input, Activation activation,
                            bool gated) const override {
-        const auto panels = tilePanelsOf(gateUp);
+        const auto panels = panelsOf(gateUp);
         if (!panels || input.size(0) <= PackedMatrix::fewRows)
             return LayerMath::hiddenUnits(gateUp, input, activation, gated);
         at::Tensor hidden = at::empty({input.size(0), gateUp.out / (gated ? 2 : 1)}, m_type);
-        activateOnTiles(*panels, input, biasOf(gateUp), activation, gated, hidden);
+        activatePanels(*panels, input, biasOf(gateUp), activation, gated, hidden);
         return hidden;
     }
 
@@ -198,20 +198,20 @@ public:
 
     void headCrossEntropy(const Linear& head, const at::Tensor& input, std::span<const int> targets, float softcap,
                           std::span<float> losses, std::span<std::uint8_t> greedy) const override {
-        if (const auto panels = tilePanelsOf(head); panels && input.size(0) > PackedMatrix::fewRows)
-            crossEntropyOnTiles(*panels, input, biasOf(head), targets, softcap, losses, greedy);
+        if (const auto panels = panelsOf(head); panels && input.size(0) > PackedMatrix::fewRows)
+            crossEntropyOfPanels(*panels, input, biasOf(head), targets, softcap, losses, greedy);
         else
             LayerMath::headCrossEntropy(head, input, targets, softcap, losses, greedy);
     }
 
-    bool keepsLogits(const Linear& head) const override { return !tilePanelsOf(head); }
+    bool keepsLogits(const Linear& head) const override { return !panelsOf(head); }
 
 private:
-    /// The weight, if its products with many tokens can be used on matrix tiles before they are in memory.
-    static std::optional<WeightPanels> tilePanelsOf(const Linear& linear) {
+    /// The weight, if its products with many tokens can be used before they are in memory.
+    static std::optional<WeightPanels> panelsOf(const Linear& linear) {
         if (!linear.packed || !linear.updates.empty() || linear.inputFactors.defined())
             return {};
-        return linear.packed->tilePanels();
+        return linear.packed->panels();
     }
 
     static const float* biasOf(const Linear& linear) {

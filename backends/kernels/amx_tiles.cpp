@@ -1,7 +1,5 @@
 #include "backends/kernels/amx_tiles.h"
 
-#include "backends/kernels/amx_rows.h"
-
 #if defined(__AMX_BF16__) && defined(__AVX512BW__) && defined(__linux__)
 
 #include <immintrin.h>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "backends/kernels/bfloat16_rows.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,7 +12,7 @@ namespace secateur::amx {
 // tiles treat subnormal numbers as zero. The products themselves are in amx_products.h.
 
 /// Whether the loops were compiled into this program. If not, they do nothing. They may be called only on processors
-/// with tiles.
+/// with tiles; pack() needs AVX-512 only.
 extern const bool areBuilt;
 
 /// The side of a factor in a product. A tile has 16 x 16 numbers of float32, or 16 x 32 of bfloat16. A left factor is
@@ -86,6 +88,9 @@ constexpr std::int64_t productFloats = 2 * tileFloats;
 /// @param adds whether the sum is added to `products` instead of replacing it
 /// @param products [rightCount, leftCount, productFloats]; fastest if aligned to 64 bytes
 void multiply(std::span<const Pair> pairs, const Block& block, bool adds, float* products);
+
+void multiply(const RowProduct& product);
+void multiply(const PanelRows& product);
 
 /// Sums over the elements of two tiles.
 struct TileSums {

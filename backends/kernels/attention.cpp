@@ -1,5 +1,5 @@
-#include "backends/kernels/amx_products.h"
-#include "backends/kernels/amx_rows.h"
+#include "backends/kernels/amx_tiles.h"
+#include "backends/kernels/bfloat16_rows.h"
 #include "backends/kernels/layer_loops.h"
 #include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/vector_loops.h"
@@ -55,7 +55,8 @@ public:
             m_context.halves = static_cast<std::uint16_t*>(context.data_ptr());
         else
             m_context.floats = context.data_ptr<float>();
-        m_isOnTiles = m_context.halves && m_loops.lanes == amx::tileWidth && amx::isHere();
+        if (m_context.halves && m_loops.lanes == amx::tileWidth)
+            m_products = rowProducts();
     }
 
     void run(std::span<const int> first, std::span<const int> lengths) {
@@ -129,11 +130,11 @@ private:
     /// Number of floats of one packed KV group of a row: panels of keys, and the values if they must be converted or
     /// padded to whole vectors.
     std::int64_t packedGroup(const AttendedRow& row) const {
-        if (m_isOnTiles)
+        if (m_products)
             return packedKeys(row) * tileColumns();
         return packedKeys(row) * (m_shape.headDim + (packsValues() ? m_columns : 0));
     }
-    /// Numbers of a key or a value on matrix tiles: two of bfloat16 take the memory of one float.
+    /// Numbers of a key or a value in tiles: two of bfloat16 take the memory of one float.
     std::int64_t tileColumns() const { return quotientUp(m_shape.headDim, amx::stepDepth) * amx::stepDepth; }
     /// Offset of a group's value tiles behind its key tiles, in floats.
     std::int64_t valueTiles(const AttendedRow& row) const { return packedKeys(row) * tileColumns() / 2; }
@@ -153,7 +154,7 @@ private:
                     m_loops.write(from.floats, count * size, {nullptr, rounded.data()});
                 const std::uint16_t* numbers = from.floats ? rounded.data() : from.halves;
                 auto* to = reinterpret_cast<std::byte*>(place);
-                for (std::int64_t i = 0; i < size; i += step, to += amx::RowProduct::pieceBytes) {
+                for (std::int64_t i = 0; i < size; i += step, to += RowProduct::pieceBytes) {
                     const std::int64_t width = std::min(step, size - i);
                     amx::pack({numbers + i, size, areKeys, areKeys ? count : width, areKeys ? width : count},
                               amx::Side::right, to);
@@ -166,7 +167,7 @@ private:
     }
 
     void packRun(const AttendedRow& row, std::int64_t group, std::int64_t begin, float* packed) const {
-        if (m_isOnTiles)
+        if (m_products)
             return packTiles(row, group, begin, packed);
         const std::int64_t end = std::min(begin + blockKeys, row.keyEnd - row.keyFrom);
         std::vector<float> converted;
@@ -235,7 +236,8 @@ private:
         block.first = row.first + begin;
         block.keyFrom = row.keyFrom;
         block.keyEnd = row.keyEnd;
-        if (m_isOnTiles) {
+        if (m_products) {
+            block.multiply = m_products->multiplyPieces;
             block.keyTiles = reinterpret_cast<const std::byte*>(packed);
             block.valueTiles = reinterpret_cast<const std::byte*>(packed + valueTiles(row));
         } else {
@@ -330,8 +332,8 @@ private:
     const AttentionShape& m_shape;
     const KeyValueViews& m_keysAndValues;
     std::int64_t m_positions;
-    std::int64_t m_columns;   ///< headDim rounded up to whole vectors
-    bool m_isOnTiles = false; ///< whether products are those of bfloat16 numbers on matrix tiles
+    std::int64_t m_columns;                  ///< headDim rounded up to whole vectors
+    const RowProducts* m_products = nullptr; ///< products of bfloat16 numbers; null = products are in float32
     const float* m_queries;
     std::span<const AttentionFeature> m_wanted;
     float* m_features;

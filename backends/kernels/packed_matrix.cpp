@@ -1,5 +1,6 @@
 #include "backends/kernels/packed_matrix.h"
 
+#include "backends/kernels/bfloat16_rows.h"
 #include "backends/kernels/onednn.h"
 #include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/vector_loops.h"
@@ -186,16 +187,16 @@ void PackedMatrix::multiply(const at::Tensor& input, const at::Tensor& result, b
         return;
     if (m_parts->isInPanels && input.size(0) <= fewRows)
         return PanelsProduct(m_parts->weights, m_parts->in, m_parts->out, input, result, adds).run();
-    if (const auto panels = tilePanels())
-        return multiplyOnTiles(*panels, input, result, adds);
+    if (const auto weight = panels())
+        return multiplyPanels(*weight, input, result, adds);
     dnnl::stream stream(onednn::engine());
     const auto product =
         productOf({input.size(0), m_parts->in, m_parts->out, m_parts->type, adds}, m_parts->weights.get_desc());
     product->run(stream, onednn::view(input), m_parts->weights, onednn::view(result));
 }
 
-std::optional<WeightPanels> PackedMatrix::tilePanels() const {
-    if (!m_parts->isInPanels || m_parts->type != memory::data_type::bf16 || !havePanelTiles())
+std::optional<WeightPanels> PackedMatrix::panels() const {
+    if (!m_parts->isInPanels || m_parts->type != memory::data_type::bf16 || !rowProducts())
         return {};
     return WeightPanels{static_cast<const std::uint16_t*>(m_parts->weights.get_data_handle()), m_parts->in,
                         onednn::paddedRows(m_parts->weights.get_desc()), m_parts->out};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/kernels/panel_tiles.h"
+#include "backends/kernels/panel_products.h"
 
 #include <cstdint>
 #include <memory>
@@ -28,8 +28,8 @@ public:
     /// @param result [n, out] float32, contiguous
     void multiply(const at::Tensor& input, const at::Tensor& result, bool adds) const;
 
-    /// The weight for products on matrix tiles; nothing if it is float32, or where there are no tiles.
-    std::optional<WeightPanels> tilePanels() const;
+    /// The weight for panel_products.h. Nothing if it is float32, or the processor has no such products.
+    std::optional<WeightPanels> panels() const;
 
     std::int64_t bytes() const;
 

@@ -1,6 +1,6 @@
 #include "backends/kernels/loop_table.h"
 
-#include "backends/kernels/amx_rows.h"
+#include "backends/kernels/bfloat16_rows.h"
 #include "backends/kernels/score_rows.h"
 
 namespace secateur::SECATEUR_INSTRUCTION_SET {
@@ -46,14 +46,12 @@ SECATEUR_INLINE float shiftedEntropy(const float* e, std::int64_t count, std::in
 
 namespace {
 
-using amx::RowProduct;
-
-/// `count` numbers in whole steps of products on matrix tiles.
+/// `count` numbers in whole steps of products in bfloat16.
 constexpr std::int64_t inSteps(std::int64_t count) {
     return (count + RowProduct::width - 1) / RowProduct::width * RowProduct::width;
 }
 
-/// Attention of a block of queries, computed for one run of keys at a time. On matrix tiles, queries, keys, values and
+/// Attention of a block of queries, computed for one run of keys at a time. In bfloat16, queries, keys, values and
 /// the exponentials of the scores are rounded to bfloat16; sums and the softmax are float32.
 class BlockAttention {
 public:
@@ -87,9 +85,9 @@ public:
         for (m_begin = m_block.keyFrom + skipped; m_begin < all.end; m_begin += m_block.runKeys) {
             m_end = smaller(m_begin + m_block.runKeys, all.end);
             if (m_block.keyTiles)
-                attendOnTiles();
+                attendInBfloat16();
             else
-                attendInVectors();
+                attendInFloats();
         }
         for (int query = 0; query < m_block.count; ++query) {
             write(query);
@@ -104,7 +102,7 @@ private:
 
     Range currentKeys() const { return {m_begin, m_end}; }
 
-    void attendInVectors() {
+    void attendInFloats() {
         scoreTiles();
         for (int query = 0; query < m_block.count; ++query)
             softmax(query);
@@ -113,7 +111,7 @@ private:
                 m_columns);
     }
 
-    void attendOnTiles() {
+    void attendInBfloat16() {
         constexpr auto height = static_cast<int>(RowProduct::height);
         const std::int64_t strips = m_columns / RowProduct::width;
         const std::int64_t runBytes = strips * RowProduct::pieceBytes;
@@ -125,15 +123,15 @@ private:
             const std::int64_t steps = inSteps(keys.end - m_begin - begin) / RowProduct::width;
             const std::int64_t piece = (m_begin + begin - m_block.keyFrom) / RowProduct::width * runBytes;
             float* scores = m_scores + first * m_stride + begin;
-            amx::multiply({.rows = m_queries + first * m_columns,
-                           .rowStride = m_columns,
-                           .pieces = m_block.keyTiles + piece,
-                           .steps = strips,
-                           .strips = steps,
-                           .stepBytes = RowProduct::pieceBytes,
-                           .stripBytes = runBytes,
-                           .result = scores,
-                           .resultStride = m_stride});
+            m_block.multiply({.rows = m_queries + first * m_columns,
+                              .rowStride = m_columns,
+                              .pieces = m_block.keyTiles + piece,
+                              .steps = strips,
+                              .strips = steps,
+                              .stepBytes = RowProduct::pieceBytes,
+                              .stripBytes = runBytes,
+                              .result = scores,
+                              .resultStride = m_stride});
             std::uint16_t* rounded = m_rounded + first * m_roundedStride + begin;
             for (int query = first; query < first + m_tiles.size(first); ++query) {
                 softmax(query);
@@ -141,16 +139,16 @@ private:
                 for (std::int64_t i = 0; i < steps * RowProduct::width; i += lanes)
                     storeSome(rounded + row * m_roundedStride + i, load(scores + row * m_stride + i), lanes);
             }
-            amx::multiply({.rows = rounded,
-                           .rowStride = m_roundedStride,
-                           .pieces = m_block.valueTiles + piece,
-                           .steps = steps,
-                           .strips = strips,
-                           .stepBytes = runBytes,
-                           .stripBytes = RowProduct::pieceBytes,
-                           .result = m_context + first * m_columns,
-                           .resultStride = m_columns,
-                           .adds = true});
+            m_block.multiply({.rows = rounded,
+                              .rowStride = m_roundedStride,
+                              .pieces = m_block.valueTiles + piece,
+                              .steps = steps,
+                              .strips = strips,
+                              .stepBytes = runBytes,
+                              .stripBytes = RowProduct::pieceBytes,
+                              .result = m_context + first * m_columns,
+                              .resultStride = m_columns,
+                              .adds = true});
         }
     }
 
@@ -249,9 +247,9 @@ private:
     std::int64_t m_stride;
     float* m_scores;          // [queries, m_stride]
     float* m_context;         // [queries, m_columns]
-    std::uint16_t* m_rounded; // [queries, m_roundedStride] exponentials, only on matrix tiles
+    std::uint16_t* m_rounded; // [queries, m_roundedStride] exponentials, only in bfloat16
     std::int64_t m_roundedStride;
-    std::uint16_t* m_queries; // [queries, m_columns], only on matrix tiles
+    std::uint16_t* m_queries; // [queries, m_columns], only in bfloat16
     std::int64_t m_begin = 0;
     std::int64_t m_end = 0;
     SoftmaxRow m_rows[VectorLoops::blockQueries];
@@ -272,8 +270,8 @@ SECATEUR_INLINE void fetch(const Number* from, std::int64_t count) {
         __builtin_prefetch(from + i, 0, 2);
 }
 
-/// One vector whose lane i is the sum of the lanes of sums[i]. In each step half as many vectors are left, and each lane
-/// has the sum of twice as many. @param step 1 for the caller
+/// One vector whose lane i is the sum of the lanes of sums[i]. In each step half as many vectors are left, and each
+/// lane has the sum of twice as many. @param step 1 for the caller
 template <int step>
 SECATEUR_INLINE Vec sumsOf(Vec (&sums)[lanes]) {
     constexpr int pairs = lanes / (2 * step);

@@ -1,6 +1,6 @@
 #include "backends/kernels/vector_loops.h"
 
-#include "backends/kernels/amx_rows.h"
+#include "backends/kernels/bfloat16_rows.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,10 +29,10 @@ std::int64_t scratchFloats(const VectorLoops& loops, const AttentionShape& shape
     std::int64_t group = 0; // number of query heads of the largest KV group
     for (int i = 0; i < shape.kvHeads; ++i)
         group = std::max<std::int64_t>(group, shape.groupHeads(i));
-    constexpr std::int64_t step = amx::RowProduct::width;
-    const std::int64_t onTiles =
+    constexpr std::int64_t step = RowProduct::width;
+    const std::int64_t inBfloat16 =
         (runKeys + 2 * step) / 2 + 3 * (columns + step) / 2; // in bfloat16, but for the context
-    const std::int64_t ofBlock = VectorLoops::blockQueries * (runKeys + loops.lanes + columns + onTiles);
+    const std::int64_t ofBlock = VectorLoops::blockQueries * (runKeys + loops.lanes + columns + inBfloat16);
     const std::int64_t ofGroup = group * (scores + 2 * columns) + VectorLoops::blockKeys * columns;
     return ofBlock > ofGroup ? ofBlock : ofGroup;
 }

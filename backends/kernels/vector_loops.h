@@ -10,6 +10,8 @@
 
 namespace secateur {
 
+struct RowProduct;
+
 /// The attention features to compute for the queries of a block, and where they are written.
 struct FeatureOutput {
     const AttentionFeature* wanted = nullptr;
@@ -29,9 +31,10 @@ struct QueryBlock {
     const float* values = nullptr;  ///< values from keyFrom on, valueStride apart, padded to whole vectors
     std::int64_t valueStride = 0;
     const std::byte* keyTiles = nullptr;   ///< instead of panels and values: keys from keyFrom on in bfloat16, for
-                                           ///< products on matrix tiles (amx_rows.h), in strips of 32 keys
+                                           ///< RowProduct (bfloat16_rows.h), in strips of 32 keys
     const std::byte* valueTiles = nullptr; ///< the values in steps of 32 keys, each with strips of 32 columns
-    Destination context;                   ///< context of the first query
+    void (*multiply)(const RowProduct& product) = nullptr; ///< for these tiles
+    Destination context;                                   ///< context of the first query
     std::int64_t contextStride = 0;
     std::int64_t runKeys = 0; ///< number of keys whose scores are in memory at a time, a multiple of panelKeys
     FeatureOutput features;   ///< the features shiftedLog and shifted need all keys in one run

@@ -51,9 +51,9 @@ at::Tensor inType(at::ScalarType type, std::vector<std::int64_t> sizes, const Lo
     return out;
 }
 
-/// Whether attention with bfloat16 output is computed on matrix tiles.
-bool usesTiles() {
-    return vectorLoops().lanes == amx::tileWidth && amx::isHere();
+/// Whether attention with bfloat16 output multiplies in bfloat16.
+bool multipliesHalves() {
+    return vectorLoops().lanes == amx::tileWidth && rowProducts();
 }
 
 /// Whether two tensors have the same numbers, and NaN at the same places.
@@ -101,8 +101,8 @@ const std::vector<AttentionCase> attentionCases = {
     {"negative scale", {.heads = 2, .kvHeads = 1, .headDim = 8, .scale = -0.3F}, {0, 90}, {30, 1}, 30},
 };
 
-/// On matrix tiles, exponentials are rounded to 8 bits, as the output.
-constexpr double tileTolerance = 1.0 / 256;
+/// Exponentials are rounded to 8 bits in bfloat16, as the output.
+constexpr double halfTolerance = 1.0 / 256;
 
 /// The norm of the error, relative to that of the wanted numbers.
 double normOfError(const at::Tensor& is, const at::Tensor& wanted) {
@@ -151,12 +151,12 @@ struct AttentionInput {
         return input;
     }
 
-    /// On matrix tiles, bfloat16 outputs are not rounded float32 outputs.
+    /// If products are in bfloat16, outputs in bfloat16 are not rounded float32 outputs.
     at::Tensor attended(const AttentionCase& c) const {
         const auto loop = [&](const at::Tensor& out) { attend(queries, views(), c.shape, c.first, c.lengths, out); };
-        return usesTiles() ? inType(at::kFloat, contextSizes(c), loop) : inBothTypes(contextSizes(c), loop);
+        return multipliesHalves() ? inType(at::kFloat, contextSizes(c), loop) : inBothTypes(contextSizes(c), loop);
     }
-    at::Tensor attendedOnTiles(const AttentionCase& c) const {
+    at::Tensor attendedInHalves(const AttentionCase& c) const {
         return inType(at::kBFloat16, contextSizes(c),
                       [&](const at::Tensor& out) { attend(queries, views(), c.shape, c.first, c.lengths, out); });
     }
@@ -168,11 +168,11 @@ struct AttentionInput {
             attendWithFeatures(queries, views(), c.shape, c.first, c.lengths, out, wanted, features);
         };
         const at::Tensor context =
-            usesTiles() ? inType(type, contextSizes(c), loop) : inBothTypes(contextSizes(c), loop);
-        // A single query is attended to on tiles only if features are computed. An undefined tensor makes the caller's
-        // comparison fail.
+            multipliesHalves() ? inType(type, contextSizes(c), loop) : inBothTypes(contextSizes(c), loop);
+        // A single query is attended to in bfloat16 only if features are computed. An undefined tensor makes the
+        // caller's comparison fail.
         const bool isSame = type == at::kFloat ? worst(context, wide(attended(c))) < 1e-5
-                                               : normOfError(context, wide(attendedOnTiles(c))) < tileTolerance;
+                                               : normOfError(context, wide(attendedInHalves(c))) < halfTolerance;
         return isSame ? features : at::Tensor();
     }
 
@@ -233,6 +233,7 @@ private slots:
     void cleanup() {
         at::set_num_threads(2);
         useBestInstructionSet();
+        useBestRowProducts();
     }
 
     void normsEqualFloat64_data() { addInstructionSets(); }
@@ -333,16 +334,18 @@ private slots:
         }
     }
 
-    void attentionOnMatrixTilesIsThatOfRoundedNumbers() {
-        if (!usesTiles())
-            QSKIP("this processor has no matrix tiles");
+    void attentionInBfloat16IsThatOfRoundedNumbers_data() {
+        addRowProducts([](const char* products) { QTest::newRow(products) << QString(products); });
+    }
+    void attentionInBfloat16IsThatOfRoundedNumbers() {
+        useRowProductsOfTest();
         using Kind = AttentionFeature::Kind;
         const std::vector<AttentionFeature> wanted{{Kind::key, 0}, {Kind::band, -3, 0}, {Kind::entropy}};
         for (const AttentionCase& c : attentionCases) {
             const AttentionInput input = AttentionInput(c).rounded();
-            verify(QString("attention on matrix tiles: %1").arg(c.name),
-                   normOfError(input.attendedOnTiles(c), input.plain(c, at::kDouble)), tileTolerance);
-            verify(QString("description on matrix tiles: %1").arg(c.name),
+            verify(QString("attention in bfloat16: %1").arg(c.name),
+                   normOfError(input.attendedInHalves(c), input.plain(c, at::kDouble)), halfTolerance);
+            verify(QString("description in bfloat16: %1").arg(c.name),
                    worst(input.described(c, wanted, at::kBFloat16), input.plainlyDescribed(c, wanted)), 2e-5);
         }
     }
@@ -353,7 +356,7 @@ private slots:
         for (const AttentionCase& c : attentionCases) {
             const AttentionInput floats = AttentionInput(c).rounded();
             QVERIFY2(sameBits(floats.withHalves().attended(c), floats.attended(c)), c.name);
-            QVERIFY2(sameBits(floats.withHalves().attendedOnTiles(c), floats.attendedOnTiles(c)), c.name);
+            QVERIFY2(sameBits(floats.withHalves().attendedInHalves(c), floats.attendedInHalves(c)), c.name);
         }
     }
 

@@ -3,7 +3,7 @@
 //
 // benchmark_forward MODEL [--type float32|bfloat16|float16] [--device cpu|cuda]
 //                   [--rows 8] [--length 512] [--batches 1] [--repeat 4] [--budget BYTES]
-//                   [--curve]
+//                   [--curve] [--products none|vectors|tiles]
 // benchmark_forward --write FOLDER: writes a checkpoint of 2 billion parameters, for a run with less memory than it
 // needs
 //
@@ -13,6 +13,7 @@
 #include "analysis/running/runner.h"
 #include "backends/base/runtime.h"
 #include "backends/engine/open_model.h"
+#include "backends/kernels/bfloat16_rows.h"
 #include "backends/kernels/onednn.h"
 #include "backends/kernels/packed_matrix.h"
 #include "tests/benchmarks/synthetic_checkpoint.h"
@@ -151,6 +152,13 @@ public:
         }
     }
 
+    /// Number of multiplications of all products.
+    double multiplications() const {
+        return std::accumulate(m_products.begin(), m_products.end(), 0.0, [](double sum, const Product& product) {
+            return sum + static_cast<double>(product.shape[0] * product.shape[1] * product.shape[2]);
+        });
+    }
+
     /// The time in seconds of all products in the order of a pass, so that every weight is read from memory. The best
     /// of `repeats` runs.
     double inTurn(int repeats) const {
@@ -205,6 +213,18 @@ private:
     at::ScalarType m_type;
     std::vector<Product> m_products;
 };
+
+/// Number of multiplications of queries with the keys that they see, and of probabilities with values.
+double attentionMultiplications(const ModelSpec& spec, const Batch& batch) {
+    double sum = 0;
+    for (const LayerSpec& layer : spec.layers)
+        for (int query = 0; query < batch.positions; ++query) {
+            const int seen = spec.family == Family::decoder ? query + 1 : batch.positions;
+            sum +=
+                2.0 * batch.rows * layer.heads * layer.headDim * std::min(seen, layer.window > 0 ? layer.window : seen);
+        }
+    return sum;
+}
 
 /// Cuts a share of the units named by `what`. Heads and neurons are cut from the beginning of every layer. Attention,
 /// MLPs and blocks are dropped in evenly spaced layers.
@@ -304,15 +324,30 @@ void run(const Arguments& arguments) {
                                     plan->type() == ComputeType::bfloat16 ? at::kBFloat16 : at::kFloat, prepare);
         const double inTurn = products.inTurn(4);
         const double warm = products.warm(4);
-        fmt::print("bare products of a batch by {}, one after the other {:.3f} s: {:.2f} of its time; each alone, in "
-                   "the caches, {:.3f} s: {:.2f}\n",
-                   by, inTurn, inTurn / perBatch, warm, warm / perBatch);
+        const double withAttention =
+            1 + attentionMultiplications(model->spec(), batches.front()) / products.multiplications();
+        fmt::print(
+            "bare products of a batch by {}, one after the other {:.3f} s: {:.2f} of its time, {:.2f} with those "
+            "of attention at the same rate; each alone, in the caches, {:.3f} s: {:.2f}\n",
+            by, inTurn, inTurn / perBatch, withAttention * inTurn / perBatch, warm, warm / perBatch);
     }
 }
 
 } // namespace
 
+/// Selects the products of bfloat16 rows: those of this program on tiles or in vectors, or (none) those of oneDNN.
+bool selectProducts(const std::string& name) {
+    const std::map<std::string, RowProductKind> kinds{
+        {"none", RowProductKind::none}, {"vectors", RowProductKind::vectors}, {"tiles", RowProductKind::tiles}};
+    return kinds.contains(name) && useRowProducts(kinds.at(name));
+}
+
 int main(int count, char** values) {
     initialiseRuntime(0);
-    run(Arguments(count, values));
+    const Arguments arguments(count, values);
+    if (arguments.named.contains("--products") && !selectProducts(arguments.named.at("--products"))) {
+        fmt::print(stderr, "this processor has no such products\n");
+        return 2;
+    }
+    run(arguments);
 }

@@ -3,6 +3,7 @@
 // Helpers for the tests of the vector loops. Include this header before Qt.
 
 #ifndef Q_MOC_RUN // moc cannot read ATen's headers
+#include "backends/kernels/bfloat16_rows.h"
 #include "backends/kernels/vector_loops.h"
 #include <ATen/ATen.h>
 #endif
@@ -65,6 +66,31 @@ inline void useInstructionSet() {
 inline void useBestInstructionSet() {
     for (const char* instructionSet : instructionSets)
         useVectorLoops(instructionSet);
+}
+
+inline RowProductKind rowProductsNamed(const QString& name) {
+    return name == "tiles" ? RowProductKind::tiles : RowProductKind::vectors;
+}
+
+inline void useBestRowProducts() {
+    for (const RowProductKind kind : {RowProductKind::none, RowProductKind::vectors, RowProductKind::tiles})
+        useRowProducts(kind);
+}
+
+/// Calls `add` with the name of each kind of products of bfloat16 rows that this processor has. It must add one or more
+/// test rows whose last column is this name.
+template <typename Add>
+void addRowProducts(const Add& add) {
+    QTest::addColumn<QString>("products");
+    for (const char* name : {"tiles", "vectors"})
+        if (useRowProducts(rowProductsNamed(name)))
+            add(name);
+    useBestRowProducts();
+}
+
+inline void useRowProductsOfTest() {
+    QFETCH(QString, products);
+    QVERIFY(useRowProducts(rowProductsNamed(products)));
 }
 
 inline void verify(const QString& what, double error, double tolerance) {

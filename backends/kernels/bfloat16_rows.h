@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace secateur::amx {
+namespace secateur {
 
-/// The product of 16 rows of bfloat16 numbers, which are not packed, and a packed right factor (amx_tiles.h). A header
-/// of its own without inline functions, because sources that are compiled for one instruction set include it.
+// Products of rows of bfloat16 numbers with packed factors, with sums in float32. A header without inline functions,
+// because sources that are compiled for one instruction set include it.
+
+/// The product of 16 rows, which are not packed, and a right factor that amx::pack() packed (amx_tiles.h).
 struct RowProduct {
     const std::uint16_t* rows = nullptr; ///< [16, 32 steps], rowStride from one row to the next
     std::int64_t rowStride = 0;
@@ -24,8 +26,8 @@ struct RowProduct {
     static constexpr std::int64_t pieceBytes = 2048;
 };
 
-/// The product of rows of bfloat16 numbers, which are not packed, and some columns of a weight in panels
-/// (WeightPanels). Columns are counted in tiles of 16.
+/// The product of rows, which are not packed, and some columns of a weight in panels (WeightPanels). Columns are
+/// counted in tiles of 16.
 struct PanelRows {
     const std::uint16_t* rows = nullptr; ///< [count, at least 32 steps], rowStride from one row to the next
     std::int64_t rowStride = 0;
@@ -39,14 +41,26 @@ struct PanelRows {
     std::int64_t lastColumns = 16; ///< number of columns of the last tile
     float* result = nullptr;       ///< [count, columns of all tiles], resultStride from one row to the next
     std::int64_t resultStride = 0;
-    bool adds = false; ///< whether the product is added to the result instead of replacing it
+    bool adds = false;               ///< whether the product is added to the result instead of replacing it
     const std::byte* next = nullptr; ///< panel that is probably read next, to be prefetched; null = none
 
     static constexpr std::int64_t panelTiles = 4;
 };
 
-/// Only on processors with tiles, and only if areBuilt (amx_tiles.h).
-void multiply(const RowProduct& product);
-void multiply(const PanelRows& product);
+/// These products on one kind of processor. The result for a row depends on no other row.
+struct RowProducts {
+    void (*multiplyPieces)(const RowProduct& product);
+    void (*multiplyPanels)(const PanelRows& product);
+};
 
-} // namespace secateur::amx
+/// The products of this processor: on matrix tiles (AMX), otherwise in vectors (AVX-512 with its bfloat16
+/// instructions). Null if it has neither.
+const RowProducts* rowProducts();
+
+enum class RowProductKind { none, vectors, tiles };
+
+/// For tests and benchmarks: makes rowProducts() return those of a kind. Returns false if this processor does not have
+/// the instructions, or the products were not compiled.
+bool useRowProducts(RowProductKind kind);
+
+} // namespace secateur

@@ -1,7 +1,7 @@
-#include "backends/kernels/panel_tiles.h"
+#include "backends/kernels/panel_products.h"
 
 #include "backends/kernels/amx_products.h"
-#include "backends/kernels/amx_rows.h"
+#include "backends/kernels/bfloat16_rows.h"
 #include "backends/kernels/parallel_loops.h"
 #include "backends/kernels/vector_loops.h"
 
@@ -18,7 +18,6 @@ namespace secateur {
 
 namespace {
 
-using amx::PanelRows;
 using amx::parts;
 using amx::tileWidth;
 
@@ -32,9 +31,9 @@ struct BlockRows {
 };
 
 /// An input with its last terms, which do not fill a step of a tile.
-class TileInput {
+class PanelInput {
 public:
-    TileInput(const WeightPanels& weight, const at::Tensor& input)
+    PanelInput(const WeightPanels& weight, const at::Tensor& input)
         : m_weight(weight)
         , m_input(input.contiguous())
         , m_steps(weight.in / amx::stepDepth) {
@@ -110,18 +109,14 @@ void forEachBlock(std::int64_t rows, std::int64_t columns, std::int64_t blockCol
 
 } // namespace
 
-bool havePanelTiles() {
-    return amx::isHere();
-}
-
-void multiplyOnTiles(const WeightPanels& weight, const at::Tensor& input, const at::Tensor& result, bool adds) {
-    const TileInput x(weight, input);
-    forEachBlock(x.rows(), weight.out, panelOutputs, 0, [&](const ResultBlock& block, float*) {
+void multiplyPanels(const WeightPanels& weight, const at::Tensor& input, const at::Tensor& result, bool adds) {
+    const PanelInput x(weight, input);
+    forEachBlock(x.rows(), weight.out, 3 * panelOutputs, 0, [&](const ResultBlock& block, float*) {
         PanelRows product = x.product(block.rows, block.column, block.columns, block.nextColumn);
         product.result = result.data_ptr<float>() + block.rows.first * weight.out + block.column;
         product.resultStride = weight.out;
         product.adds = adds;
-        amx::multiply(product);
+        rowProducts()->multiplyPanels(product);
     });
 }
 
@@ -132,7 +127,7 @@ class ScratchProduct {
 public:
     /// @param first the first of its columns, any @param next column that is probably read next
     /// @param room [rows, roomFor(columns)]
-    ScratchProduct(const TileInput& x, const BlockRows& rows, std::int64_t first, std::int64_t columns,
+    ScratchProduct(const PanelInput& x, const BlockRows& rows, std::int64_t first, std::int64_t columns,
                    std::int64_t next, std::int64_t stride, const float* bias, float* room)
         : m_room(room)
         , m_stride(stride)
@@ -140,7 +135,7 @@ public:
         PanelRows product = x.product(rows, first - m_shift, columns + m_shift, next);
         product.result = room;
         product.resultStride = stride;
-        amx::multiply(product);
+        rowProducts()->multiplyPanels(product);
         for (std::int64_t i = 0; bias && i < rows.count; ++i) {
             float* sums = room + i * stride + m_shift;
             std::transform(sums, sums + columns, bias + first, sums, std::plus());
@@ -161,11 +156,11 @@ private:
 
 } // namespace
 
-void activateOnTiles(const WeightPanels& weight, const at::Tensor& input, const float* bias, Activation activation,
-                     bool gated, const at::Tensor& hidden) {
+void activatePanels(const WeightPanels& weight, const at::Tensor& input, const float* bias, Activation activation,
+                    bool gated, const at::Tensor& hidden) {
     constexpr std::int64_t together = 2 * panelOutputs;
     constexpr std::int64_t room = ScratchProduct::roomFor(together);
-    const TileInput x(weight, input);
+    const PanelInput x(weight, input);
     const std::int64_t width = hidden.size(1);
     const std::int64_t stride = gated ? 2 * room : room;
     const bool toHalves = hidden.scalar_type() == at::kBFloat16;
@@ -222,12 +217,12 @@ void finish(std::span<const BlockLogits> blocks, float& loss, std::uint8_t& gree
 
 } // namespace
 
-void crossEntropyOnTiles(const WeightPanels& weight, const at::Tensor& input, const float* bias,
-                         std::span<const int> targets, float softcap, std::span<float> losses,
-                         std::span<std::uint8_t> greedy) {
+void crossEntropyOfPanels(const WeightPanels& weight, const at::Tensor& input, const float* bias,
+                          std::span<const int> targets, float softcap, std::span<float> losses,
+                          std::span<std::uint8_t> greedy) {
     constexpr std::int64_t together = 8 * panelOutputs;
     static_assert(together <= logitBlock);
-    const TileInput x(weight, input);
+    const PanelInput x(weight, input);
     const std::int64_t across = parts(weight.out, together);
     std::vector<BlockLogits> found(static_cast<std::size_t>(x.rows() * across));
     const VectorLoops& loops = vectorLoops();
