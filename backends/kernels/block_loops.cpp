@@ -41,22 +41,34 @@ public:
 
 private:
     SECATEUR_INLINE void addBlock(const float* inputs, std::int64_t inputStride) {
+        // What open() stores in memory can be loaded in other sizes only after the store, for which a row would wait.
+        // So the blocks of all rows are opened first.
+        constexpr int together = Stored::elements > runLength ? outs : 1;
 #pragma GCC unroll 4
-        for (int out = 0; out < outs; ++out) {
-            Stored block;
-            block.open(m_rows[out], m_product.halves);
-            m_rows[out] += Stored::bytes;
-#pragma GCC unroll 8
-            for (int run = 0; run < Stored::elements / runLength; ++run) {
-                Run numbers;
-                block.decode(run, numbers);
-#pragma GCC unroll 8
-                for (int i = 0; i < runVectors; ++i)
-#pragma GCC unroll 8
-                    for (int in = 0; in < ins; ++in)
-                        m_sums[out][in][i % 2] +=
-                            numbers[i] * load(inputs + in * inputStride + run * runLength + i * lanes);
+        for (int first = 0; first < outs; first += together) {
+            Stored blocks[together];
+#pragma GCC unroll 4
+            for (int i = 0; i < together; ++i) {
+                blocks[i].open(m_rows[first + i], m_product.halves);
+                m_rows[first + i] += Stored::bytes;
             }
+#pragma GCC unroll 4
+            for (int i = 0; i < together; ++i)
+                addProducts(blocks[i], inputs, inputStride, m_sums[first + i]);
+        }
+    }
+
+    SECATEUR_INLINE static void addProducts(const Stored& block, const float* inputs, std::int64_t inputStride,
+                                            Vec (&sums)[ins][2]) {
+#pragma GCC unroll 8
+        for (int run = 0; run < Stored::elements / runLength; ++run) {
+            Run numbers;
+            block.decode(run, numbers);
+#pragma GCC unroll 8
+            for (int i = 0; i < runVectors; ++i)
+#pragma GCC unroll 8
+                for (int in = 0; in < ins; ++in)
+                    sums[in][i % 2] += numbers[i] * load(inputs + in * inputStride + run * runLength + i * lanes);
         }
     }
 
@@ -100,7 +112,7 @@ void multiplyAll(const BlockProduct& product) {
     };
     if constexpr (lanes == 16)
         multiply(std::integral_constant<int, 8>());
-    multiply(std::integral_constant < int, lanes == 4 ? 2 : 4 > ());
+    multiply(std::integral_constant<int, lanes == 4 ? 2 : 4>());
     for (; in < product.inputCount; ++in) {
         int out = 0;
         if constexpr (lanes > 4)

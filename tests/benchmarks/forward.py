@@ -3,7 +3,7 @@
 
     python forward.py MODEL.gguf|FOLDER [--type float32|bfloat16] [--device cpu|cuda] [--rows 8] [--length 512] [--repeat 4]
 
-Needs torch and transformers. Computes logits and the mean cross-entropy of the same number of random tokens. To measure
+Needs torch and transformers, and for GGUF files gguf and accelerate. Computes logits and the mean cross-entropy of the same number of random tokens. To measure
 with a tuned malloc, set MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ and MALLOC_TOP_PAD_ in the environment.
 """
 
