@@ -50,6 +50,14 @@ std::vector<Projection> projectionsToFit(const ModelSpec& spec, int layer, const
     return all;
 }
 
+/// The number of layers up to the last one with a projection to fit.
+int layersToRun(const ModelSpec& spec, const PruningMask& mask) {
+    int end = mask.layerCount();
+    while (end > 0 && projectionsToFit(spec, end - 1, mask.layer(end - 1)).empty())
+        --end;
+    return end;
+}
+
 void checkCanFit(const Model& model, const FitText& text) {
     if (!model.spec().tiedGroups().empty())
         throw Error("has layers that share their weights: a compensation cannot be fitted layer by layer",
@@ -78,7 +86,7 @@ public:
     }
 
     FittedMask run(const Progress& progress) {
-        const int layers = m_model.spec().layerCount();
+        const int layers = layersToRun(m_model.spec(), m_mask);
         for (const Batch& batch : m_batches.batches)
             m_streams.push_back(m_model.runner().embed(*m_plan, batch));
         for (int layer = 0; layer < layers; ++layer) {
@@ -230,10 +238,7 @@ bool isFitOption(std::string_view option) {
 }
 
 bool canCompensate(const ModelSpec& spec, const PruningMask& mask) {
-    for (int layer = 0; layer < mask.layerCount(); ++layer)
-        if (!projectionsToFit(spec, layer, mask.layer(layer)).empty())
-            return true;
-    return false;
+    return layersToRun(spec, mask) > 0;
 }
 
 FittedMask fitCompensation(const Model& model, const PruningMask& mask, CompensationMode mode, const FitText& text,
@@ -259,9 +264,11 @@ double compensationPasses(const ModelSpec& spec, const PruningMask& mask, Compen
     double pass = lmHeadOperations(spec); // operations per token of a dense pass
     double runs = 0;                      // of the layers
     double solving = 0;                   // of the sums and equations, for all tokens
+    const int layers = layersToRun(spec, plain);
     for (int layer = 0; layer < spec.layerCount(); ++layer) {
         pass += layerOperations(spec, layer, dense.layer(layer), 1);
-        runs += layerOperations(spec, layer, plain.layer(layer), 1);
+        if (layer + 1 < layers)
+            runs += layerOperations(spec, layer, plain.layer(layer), 1);
         for (const Projection which : projectionsToFit(spec, layer, plain.layer(layer))) {
             runs += layerOperations(spec, layer, withWholeSublayer(plain, spec, layer, which).layer(layer), 1);
             solving += fitOperations(spec, layer, plain.layer(layer), which, mode, static_cast<double>(tokens));

@@ -1,5 +1,7 @@
 #include "backends/kernels/amx_tiles.h"
 
+#include "backends/kernels/prefetcher.h"
+
 #if defined(__AMX_BF16__) && defined(__AVX512BW__) && defined(__linux__)
 
 #include <immintrin.h>
@@ -72,24 +74,6 @@ void transpose(__m512i* rows) {
         rows[i + 8] = _mm512_shuffle_i32x4(half[i], half[i + 8], 0xdd);
     }
 }
-
-/// Prefetches memory to the L2 cache, spread over the steps of a multiplication.
-class Prefetcher {
-public:
-    /// @param calls number of calls of fetch()
-    Prefetcher(const std::byte* from, std::int64_t bytes, std::int64_t calls)
-        : m_next(from)
-        , m_lines((bytes + calls * rowBytes - 1) / (calls * rowBytes)) {}
-
-    void fetch() {
-        for (std::int64_t line = 0; line < m_lines; ++line, m_next += rowBytes)
-            _mm_prefetch(m_next, _MM_HINT_T1);
-    }
-
-private:
-    const std::byte* m_next;
-    std::int64_t m_lines; ///< number of cache lines per call
-};
 
 /// Consecutive steps of a pair of factors. The pointers point to the first strips of a block.
 struct Chunk {

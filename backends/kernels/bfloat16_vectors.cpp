@@ -1,5 +1,7 @@
 #include "backends/kernels/bfloat16_vectors.h"
 
+#include "backends/kernels/prefetcher.h"
+
 #if defined(__AVX512BF16__) && defined(__AVX512BW__)
 
 #include <immintrin.h>
@@ -119,24 +121,6 @@ void multiplyRows(std::int64_t rows, std::int64_t vectors, const TileProduct& pr
         return multiplyRows<4>(rows, product);
     }
 }
-
-/// Prefetches memory to the L2 cache, spread over the tiles of a product.
-class Prefetcher {
-public:
-    /// @param calls number of calls of fetch()
-    Prefetcher(const std::byte* from, std::int64_t bytes, std::int64_t calls)
-        : m_next(from)
-        , m_lines((bytes + calls * vectorBytes - 1) / (calls * vectorBytes)) {}
-
-    void fetch() {
-        for (std::int64_t line = 0; line < m_lines; ++line, m_next += vectorBytes)
-            _mm_prefetch(m_next, _MM_HINT_T1);
-    }
-
-private:
-    const std::byte* m_next;
-    std::int64_t m_lines; ///< number of cache lines per call
-};
 
 /// Adjacent vectors of one panel.
 struct PanelColumns {

@@ -14,10 +14,6 @@ using namespace secateur;
 
 namespace {
 
-at::Tensor drawn(std::vector<std::int64_t> sizes) {
-    return normal(std::move(sizes)).to(at::kBFloat16);
-}
-
 double squaredNorm(const at::Tensor& product) {
     return product.square().sum().item<double>();
 }
@@ -65,8 +61,8 @@ private slots:
         double error = 0;
         for (const bool turnedA : {false, true})
             for (const bool turnedB : {false, true}) {
-                const at::Tensor a = turnedA ? drawn({left, rows}).t() : drawn({rows, left});
-                const at::Tensor b = turnedB ? drawn({right, rows}).t() : drawn({rows, right});
+                const at::Tensor a = turnedA ? normalHalves({left, rows}).t() : normalHalves({rows, left});
+                const at::Tensor b = turnedB ? normalHalves({right, rows}).t() : normalHalves({rows, right});
                 QVERIFY(amx::suitsNorm(a, b));
                 const double square = amx::squaredNorm(std::vector{std::pair{a, b}}, [] {});
                 error = std::max(error, std::abs(square / squaredNorm(wide(a).t().mm(wide(b))) - 1));
@@ -87,8 +83,8 @@ private slots:
         QFETCH(int, blocks);
         QFETCH(int, size);
         QFETCH(int, columns);
-        const at::Tensor high = drawn({blocks * size, columns + 7}).narrow(1, 3, columns);
-        const at::Tensor low = drawn({blocks * size, columns}) / 256;
+        const at::Tensor high = normalHalves({blocks * size, columns + 7}).narrow(1, 3, columns);
+        const at::Tensor low = normalHalves({blocks * size, columns}) / 256;
         const auto judged = [&](const at::Tensor& values, const at::Tensor& leftOut) {
             const at::Tensor rows = values.view({blocks, size, columns});
             return rows.bmm(rows.transpose(1, 2)) - leftOut;
@@ -105,9 +101,9 @@ private slots:
     }
 
     void squaresOfAllPairsAreSummed() {
-        const at::Tensor a = drawn({1100, 530});
-        const at::Tensor b = drawn({1100, 1300});
-        const at::Tensor low = drawn({1100, 530}) / 256;
+        const at::Tensor a = normalHalves({1100, 530});
+        const at::Tensor b = normalHalves({1100, 1300});
+        const at::Tensor low = normalHalves({1100, 530}) / 256;
         int pauses = 0;
         const double one = amx::squaredNorm(std::vector{std::pair{a, b}}, [&] { ++pauses; });
         const double two = amx::squaredNorm(std::vector{std::pair{a, b}, {low, b}}, [] {});
@@ -188,14 +184,14 @@ private slots:
     }
 
     void smallOrScatteredFactorsAreLeftToOthers() {
-        const at::Tensor small = drawn({64, 200});
-        const at::Tensor apart = drawn({300, 600}).slice(1, 0, 600, 2);
+        const at::Tensor small = normalHalves({64, 200});
+        const at::Tensor apart = normalHalves({300, 600}).slice(1, 0, 600, 2);
         QVERIFY(!amx::suitsNorm(small, small));
-        QVERIFY(!amx::suitsNorm(drawn({300, 300}), apart));
-        QVERIFY(!amx::suitsNorm(drawn({200, 200}).to(at::kFloat), drawn({200, 200})));
+        QVERIFY(!amx::suitsNorm(normalHalves({300, 300}), apart));
+        QVERIFY(!amx::suitsNorm(normalHalves({200, 200}).to(at::kFloat), normalHalves({200, 200})));
         QVERIFY(!amx::suitsGrams(small, 2));
         QVERIFY(!amx::suitsGrams(apart, 1));
-        const at::Tensor square = drawn({1040, 1040});
+        const at::Tensor square = normalHalves({1040, 1040});
         QVERIFY(amx::suitsGramInnerProducts(square, square, 65));
         // 52 blocks have 1040 / 52 = 20 rows each, which is not a multiple of a tile's 16 rows.
         QVERIFY(!amx::suitsGramInnerProducts(square, square, 52));

@@ -15,10 +15,6 @@ using namespace secateur;
 
 namespace {
 
-at::Tensor drawn(std::vector<std::int64_t> sizes) {
-    return normal(std::move(sizes)).to(at::kBFloat16);
-}
-
 /// Sets the number of threads as long as it exists.
 struct Threads {
     explicit Threads(int count) { at::set_num_threads(count); }
@@ -31,7 +27,7 @@ struct Threads {
 /// A packed weight, and its numbers.
 struct Panels {
     Panels(std::int64_t in, std::int64_t out)
-        : weight(drawn({out, in}))
+        : weight(normalHalves({out, in}))
         , packed(weight)
         , bias(normal({out})) {}
 
@@ -70,7 +66,7 @@ private slots:
         if (!weight.packed.panels())
             QSKIP("oneDNN packs this matrix otherwise");
         double error = 0;
-        const at::Tensor most = drawn({300, in});
+        const at::Tensor most = normalHalves({300, in});
         const at::Tensor before = normal({300, out});
         const at::Tensor whole = at::empty({300, out}, at::kFloat);
         multiplyPanels(weight.panels(), most, whole, false);
@@ -105,7 +101,7 @@ private slots:
         const Panels weight(96, gated ? 2 * width : width);
         if (!weight.packed.panels())
             QSKIP("oneDNN packs this matrix otherwise");
-        const at::Tensor input = drawn({150, 96}) / 10;
+        const at::Tensor input = normalHalves({150, 96}) / 10;
         double error = 0;
         for (const Activation activation : {Activation::silu, Activation::geluTanh, Activation::relu})
             for (const bool biased : {false, true}) {
@@ -138,7 +134,7 @@ private slots:
         const Panels weight(64, vocab);
         if (!weight.packed.panels())
             QSKIP("oneDNN packs this matrix otherwise");
-        const at::Tensor input = drawn({200, 64}) / 4;
+        const at::Tensor input = normalHalves({200, 64}) / 4;
         std::vector<int> targets;
         for (int row = 0; row < 200; ++row)
             targets.push_back(row % 7 == 0 ? -1 : row * 31 % vocab);

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace secateur {
@@ -20,6 +21,10 @@ constexpr const char* instructionSets[] = {"generic", "v3", "v4"};
 
 inline at::Tensor normal(std::vector<std::int64_t> sizes, double scale = 1) {
     return at::randn(sizes, at::kFloat) * scale;
+}
+
+inline at::Tensor normalHalves(std::vector<std::int64_t> sizes) {
+    return normal(std::move(sizes)).to(at::kBFloat16);
 }
 
 inline at::Tensor wide(const at::Tensor& x) {
