@@ -111,7 +111,7 @@ void forEachBlock(std::int64_t rows, std::int64_t columns, std::int64_t blockCol
 
 void multiplyPanels(const WeightPanels& weight, const at::Tensor& input, const at::Tensor& result, bool adds) {
     const PanelInput x(weight, input);
-    forEachBlock(x.rows(), weight.out, 3 * panelOutputs, 0, [&](const ResultBlock& block, float*) {
+    forEachBlock(x.rows(), weight.out, panelOutputs, 0, [&](const ResultBlock& block, float*) {
         PanelRows product = x.product(block.rows, block.column, block.columns, block.nextColumn);
         product.result = result.data_ptr<float>() + block.rows.first * weight.out + block.column;
         product.resultStride = weight.out;

@@ -87,10 +87,15 @@ inline void useBestRowProducts() {
 template <typename Add>
 void addRowProducts(const Add& add) {
     QTest::addColumn<QString>("products");
+    bool hasAny = false;
     for (const char* name : {"tiles", "vectors"})
-        if (useRowProducts(rowProductsNamed(name)))
+        if (useRowProducts(rowProductsNamed(name))) {
             add(name);
+            hasAny = true;
+        }
     useBestRowProducts();
+    if (!hasAny)
+        QSKIP("this processor has no products of bfloat16 rows");
 }
 
 inline void useRowProductsOfTest() {
