@@ -284,6 +284,8 @@ private:
         }
         const bool swaps = m_rules.swaps && !isStopped && saved >= target;
         SearchSequence sequence = swaps ? growth.exchanged(steps, target, progress) : growth.sequence(steps);
+        if (saved >= target)
+            sequence = growth.trimmed(std::move(sequence), target, progress);
         const double before = sequence.empty() ? 0 : sequence.back().loss;
         if (m_rules.refit && !isStopped)
             sequence = growth.refitted(std::move(sequence), target, progress);

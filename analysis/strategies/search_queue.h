@@ -81,6 +81,12 @@ public:
     /// and `target` per cent are saved. Later steps continue from the steps before the exchange. @throws Cancelled
     SearchSequence exchanged(std::size_t steps, double target, const Progress& progress);
 
+    /// The steps, of which the last ones of some layers cut fewer units, so that no more than `target` per cent are
+    /// saved, as far as whole units allow. The dearest step is shortened first, if this does not raise the measured
+    /// loss.
+    /// @throws Cancelled
+    SearchSequence trimmed(SearchSequence steps, double target, const Progress& progress);
+
     /// The steps, with the restored weights of all layers fitted again to the inputs that they have in the end
     /// (fitCompensation()), unless the measured loss rises by more than a tenth. @throws Cancelled
     SearchSequence refitted(SearchSequence steps, double target, const Progress& progress);
@@ -108,6 +114,7 @@ private:
     bool makeStep(const Progress& progress);
     void setMask(const PruningMask& mask);
     bool undo(const SearchSequence& from, std::size_t step, const Progress& progress);
+    void shorten(SearchSequence& steps, std::size_t step, double target, const Progress& progress);
     std::vector<Candidate> knownSteps(int layer);
     std::optional<StepPrice> knownPrice(const Candidate& candidate);
     StepPrice priceOf(const Candidate& candidate) const;
@@ -128,7 +135,7 @@ private:
     TextPart m_beginning; ///< of the held-out text, on which first prices are estimated
     std::vector<Candidate> m_queue;
     SearchSequence m_steps;
-    PruningMask m_mask;      ///< the present one: that of the last step, except within exchanged()
+    PruningMask m_mask;      ///< the present one: that of the last step, except within exchanged() and trimmed()
     double m_loss = 0;       ///< under the present mask
     double m_before = 0;     ///< loss under the base
     double m_saved = 0;      ///< percentage that the present mask saves

@@ -81,21 +81,22 @@ CutUnit unitOf(StepKind kind) {
 }
 
 std::optional<PruningMask> SearchSteps::next(const PruningMask& mask, int layer, StepKind kind,
-                                             const Progress& progress) {
-    auto edited = layer == allLayers ? inAllLayers(mask, kind, progress) : inLayer(mask, layer, kind, progress);
+                                             const Progress& progress, std::size_t most) {
+    auto edited =
+        layer == allLayers ? inAllLayers(mask, kind, most, progress) : inLayer(mask, layer, kind, most, progress);
     if (edited && m_rules.allows && !m_rules.allows(*edited))
         return std::nullopt;
     return edited;
 }
 
-std::optional<PruningMask> SearchSteps::inLayer(const PruningMask& mask, int layer, StepKind kind,
+std::optional<PruningMask> SearchSteps::inLayer(const PruningMask& mask, int layer, StepKind kind, std::size_t most,
                                                 const Progress& progress) {
     switch (kind) {
     case StepKind::heads:
     case StepKind::neurons:
     case StepKind::groups:
     case StepKind::headsOfGroups:
-        return withoutUnits(mask, layer, kind, progress);
+        return withoutUnits(mask, layer, kind, most, progress);
     case StepKind::attention:
     case StepKind::mlps:
     case StepKind::blocks:
@@ -107,12 +108,13 @@ std::optional<PruningMask> SearchSteps::inLayer(const PruningMask& mask, int lay
 }
 
 /// The same step in every layer that is left. Each projection is fitted to the inputs before the step.
-std::optional<PruningMask> SearchSteps::inAllLayers(PruningMask mask, StepKind kind, const Progress& progress) {
+std::optional<PruningMask> SearchSteps::inAllLayers(PruningMask mask, StepKind kind, std::size_t most,
+                                                    const Progress& progress) {
     const PruningMask before = mask;
     for (int layer = 0; layer < mask.layerCount(); ++layer) {
         if (!before.layer(layer).block)
             continue;
-        const auto edited = inLayer(before, layer, kind, progress);
+        const auto edited = inLayer(before, layer, kind, most, progress);
         if (!edited)
             return std::nullopt;
         mask.setLayer(layer, edited->layer(layer));
@@ -172,13 +174,14 @@ std::size_t SearchSteps::unitsOfStep(int layer, CutUnit unit) const {
 }
 
 /// The units of the next step.
-std::vector<int> SearchSteps::chosen(const PruningMask& mask, int layer, StepKind kind, const FitSums& sums) const {
+std::vector<int> SearchSteps::chosen(const PruningMask& mask, int layer, StepKind kind, std::size_t most,
+                                     const FitSums& sums) const {
     const CutUnit unit = unitOf(kind);
     std::map<int, double> scoreOf = scores(mask, layer, unit, sums);
     std::vector<int> free = candidates(mask, layer, unit);
     std::ranges::stable_sort(free, {}, [&](int index) { return rounded(scoreOf[index]); });
     if (kind != StepKind::headsOfGroups) {
-        free.resize(std::min(free.size(), unitsOfStep(layer, unit)));
+        free.resize(std::min({free.size(), unitsOfStep(layer, unit), most}));
         return free;
     }
     std::set<int> groups; // of the heads that were chosen
@@ -190,7 +193,7 @@ std::vector<int> SearchSteps::chosen(const PruningMask& mask, int layer, StepKin
 }
 
 std::optional<PruningMask> SearchSteps::withoutUnits(const PruningMask& mask, int layer, StepKind kind,
-                                                     const Progress& progress) {
+                                                     std::size_t most, const Progress& progress) {
     const ModelSpec& spec = m_model.spec();
     const CutUnit unit = unitOf(kind);
     const Projection which = projectionOf(unit);
@@ -198,7 +201,7 @@ std::optional<PruningMask> SearchSteps::withoutUnits(const PruningMask& mask, in
         return std::nullopt;
     const FitSums sums = m_fits.sums(layer, which, progress);
     PruningMask edited = mask;
-    cutUnits(edited, spec, unit, layer, chosen(mask, layer, kind, sums));
+    cutUnits(edited, spec, unit, layer, chosen(mask, layer, kind, most, sums));
     if (!m_rules.restores || !canFit(spec, layer, edited.layer(layer), which))
         return edited;
     const at::Tensor before = keptColumns(spec, layer, mask.layer(layer), which);

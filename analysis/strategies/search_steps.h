@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -63,15 +64,20 @@ public:
     const StepRules& rules() const { return m_rules; }
     /// The mask after the next step of a kind in a layer, with the restored weights of its projection. Empty if there
     /// is nothing left to cut, or StepRules::allows refuses the mask.
-    /// @param mask that of the plan of the fits @param layer allLayers = in all layers @throws Cancelled
-    std::optional<PruningMask> next(const PruningMask& mask, int layer, StepKind kind, const Progress& progress);
+    /// @param mask that of the plan of the fits @param layer allLayers = in all layers
+    /// @param most number of heads, neurons or groups that the step may cut in a layer @throws Cancelled
+    std::optional<PruningMask> next(const PruningMask& mask, int layer, StepKind kind, const Progress& progress,
+                                    std::size_t most = unlimited);
 
     static constexpr int allLayers = -1;
 
 private:
-    std::optional<PruningMask> inLayer(const PruningMask& mask, int layer, StepKind kind, const Progress& progress);
-    std::optional<PruningMask> inAllLayers(PruningMask mask, StepKind kind, const Progress& progress);
-    std::optional<PruningMask> withoutUnits(const PruningMask& mask, int layer, StepKind kind,
+    static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+    std::optional<PruningMask> inLayer(const PruningMask& mask, int layer, StepKind kind, std::size_t most,
+                                       const Progress& progress);
+    std::optional<PruningMask> inAllLayers(PruningMask mask, StepKind kind, std::size_t most, const Progress& progress);
+    std::optional<PruningMask> withoutUnits(const PruningMask& mask, int layer, StepKind kind, std::size_t most,
                                             const Progress& progress);
     std::optional<PruningMask> withoutSublayer(const PruningMask& mask, int layer, CutUnit unit) const;
     std::optional<PruningMask> bypassed(const PruningMask& mask, int layer, const Progress& progress);
@@ -79,7 +85,8 @@ private:
     std::vector<int> candidates(const PruningMask& mask, int layer, CutUnit unit) const;
     std::vector<double> scoresOfKept(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const;
     std::map<int, double> scores(const PruningMask& mask, int layer, CutUnit unit, const FitSums& sums) const;
-    std::vector<int> chosen(const PruningMask& mask, int layer, StepKind kind, const FitSums& sums) const;
+    std::vector<int> chosen(const PruningMask& mask, int layer, StepKind kind, std::size_t most,
+                            const FitSums& sums) const;
     std::size_t unitsOfStep(int layer, CutUnit unit) const;
     void restore(PruningMask& mask, int layer, Projection which, const FitSums& sums) const;
 

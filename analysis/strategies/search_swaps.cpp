@@ -31,6 +31,18 @@ std::optional<std::size_t> dearestLastStep(const SearchSequence& steps, const st
     return dearest;
 }
 
+/// Number of heads, neurons or KV groups that a step cuts in each of its layers; 1 for other kinds, which are whole.
+std::int64_t unitsCut(const SearchStep& step, const ModelSpec& spec) {
+    const bool hasUnits =
+        step.kind == StepKind::heads || step.kind == StepKind::neurons || step.kind == StepKind::groups;
+    if (!hasUnits || step.cuts.empty())
+        return 1;
+    const int layer = step.cuts.front().layer;
+    const std::int64_t cuts = std::ranges::count(step.cuts, layer, &OrderedCut::layer);
+    const LayerSpec& own = spec.layers[static_cast<std::size_t>(layer)];
+    return step.kind == StepKind::groups ? std::max<std::int64_t>(cuts * own.kvHeads / own.heads, 1) : cuts;
+}
+
 } // namespace
 
 /// While it lives, the search is at an earlier step, and what it does leaves no trace.
@@ -127,6 +139,47 @@ SearchSequence SearchGrowth::exchanged(std::size_t steps, double target, const P
         ++m_swapped;
     }
     return best;
+}
+
+/// Makes a step again with as few units as the target needs. Keeps it as it was if that raises the loss.
+void SearchGrowth::shorten(SearchSequence& steps, std::size_t index, double target, const Progress& progress) {
+    const SearchStep step = steps[index];
+    const std::int64_t units = unitsCut(step, m_model.spec());
+    const double excess = m_savings.percentage(steps.back().mask, m_of) - target;
+    const std::int64_t left = units - static_cast<std::int64_t>(excess / step.saved * static_cast<double>(units));
+    if (left >= units || left < 1)
+        return;
+    const PruningMask& before = index == 0 ? m_base : steps[index - 1].mask;
+    PruningMask mask = step.layer == SearchSteps::allLayers ? before : steps.back().mask;
+    if (step.layer != SearchSteps::allLayers)
+        mask.setLayer(step.layer, before.layer(step.layer));
+    setMask(mask);
+    const Candidate place{.layer = step.layer, .kind = step.kind};
+    const auto shorter = m_candidates.next(mask, step.layer, step.kind, progress, static_cast<std::size_t>(left));
+    if (!shorter || m_savings.percentage(*shorter, m_of) < target)
+        return;
+    const double loss = roundedMeanLoss(m_walk.whole(*m_model.runner().plan(*shorter, m_plan->type()), progress));
+    if (loss > steps.back().loss)
+        return;
+    steps[index].cuts = cutsOf(*shorter, place);
+    steps[index].saved = m_savings.percentage(*shorter, m_of) - m_saved;
+    steps.back().mask = *shorter;
+    steps.back().loss = loss;
+}
+
+SearchSequence SearchGrowth::trimmed(SearchSequence steps, double target, const Progress& progress) {
+    if (steps.empty())
+        return steps;
+    const Branch branch(*this, m_steps.size());
+    const Progress report = stepReport(target, progress);
+    if (steps.back().layer == SearchSteps::allLayers)
+        shorten(steps, steps.size() - 1, target, report);
+    std::set<int> tried; // layers
+    while (const auto step = dearestLastStep(steps, tried)) {
+        tried.insert(steps[*step].layer);
+        shorten(steps, *step, target, report);
+    }
+    return steps;
 }
 
 SearchSequence SearchGrowth::refitted(SearchSequence steps, double target, const Progress& progress) {

@@ -129,11 +129,13 @@ private slots:
                 ++measured;
             }
         };
-        const PruneResult found = prune(*c.model, requestOf("search:refit=false", "layers:0.01%"), inputs, {});
+        prune(*c.model, requestOf("search:refit=false", "layers:0.01%"), inputs, {});
         qInfo("%zu first steps, %d measured; losses differ by at most %.1e", last.size(), measured, worst);
         QVERIFY(worst < 2e-6);
         QVERIFY(latest && !latest->isEstimate);
-        QVERIFY(found.mask == firstStep(c, kinds[static_cast<std::size_t>(latest->kind)], latest->layer)->mask);
+        const QString whole = "layers:" + QString::number(latest->saved, 'g', 15) + '%'; // nothing to give back
+        QVERIFY(searched(c, "search:refit=false", whole).mask ==
+                firstStep(c, kinds[static_cast<std::size_t>(latest->kind)], latest->layer)->mask);
         for (const auto& [place, price] : last) // those of rise 0 or less go first, the larger saving first
             if (!price.isGone && (latest->rise > 0 || (price.rise <= 0 && price.saved > latest->saved))) {
                 const double asked = std::max(0.0, price.rise) / price.saved * latest->saved;
@@ -200,6 +202,50 @@ private slots:
             }
         }
         QVERIFY(exchanged > 0);
+    }
+
+    void noMoreIsCutThanTheBudgetAsks_data() {
+        QTest::addColumn<QString>("folder");
+        QTest::addColumn<QString>("strategy");
+        for (const char* folder : {"llama-mha", "llama-gqa", "gpt2", "gemma3"})
+            QTest::newRow(folder) << folder << "search:units=neurons:step=0.3:refit=false:swaps=false";
+        QTest::newRow("uniform") << "llama-gqa" << "search:for=native:units=neurons:step=1:refit=false";
+    }
+    void noMoreIsCutThanTheBudgetAsks() {
+        QFETCH(const QString, folder);
+        QFETCH(const QString, strategy);
+        const GradientCase c(folder);
+        const PruneInputs inputs = inputsOf(c);
+        const ModelSpec& spec = c.model->spec();
+        const PruneRequest request = requestOf(strategy, "layers:0%");
+        const PruneContext context = contextOf(*c.model, request, inputs);
+        const auto path = request.strategy.info->begin(context, {});
+        const auto savedBy = [&](const PruningMask& mask) {
+            return context.savings->percentage(mask, BudgetOf::layerParameters);
+        };
+        PruningMask unit(spec);
+        for (int layer = 0; layer < (strategy.contains("native") ? spec.layerCount() : 1); ++layer)
+            cutUnits(unit, spec, CutUnit::neuron, layer, std::array{0});
+        int shortened = 0;
+        for (const double budget : {3, 6, 11}) {
+            const PruneResult found = spend(*path, {budget, true, BudgetOf::layerParameters}, *context.savings, {});
+            const PruneResult whole = path->after(static_cast<std::size_t>(found.history->steps), {});
+            const double cost = found.history->cuts.back().value;
+            const double before = whole.history->cuts.back().value;
+            qInfo("%g%%: %.3f%% saved, with whole steps %.3f%%; cost %.6f, with whole steps %.6f", budget,
+                  savedBy(found.mask), savedBy(whole.mask), cost, before);
+            QVERIFY(savedBy(found.mask) >= budget && savedBy(found.mask) <= savedBy(whole.mask));
+            QVERIFY(cost <= before);
+            PruningMask listed(spec);
+            for (const OrderedCut& cut : found.order)
+                cutUnits(listed, spec, cut.unit, cut.layer, std::array{cut.index});
+            QVERIFY(withoutCompensation(found.mask) == listed);
+            if (cost < before) {
+                QVERIFY(savedBy(found.mask) < budget + savedBy(unit));
+                ++shortened;
+            }
+        }
+        QVERIFY(shortened > 0);
     }
 
     void weightsAreFittedAgain() {
