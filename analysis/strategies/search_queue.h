@@ -77,15 +77,14 @@ public:
     }
     PruneHistory historyOf(const SearchSequence& steps) const;
 
-    /// The first steps, of which the last ones of some layers are exchanged for others while the measured loss falls
-    /// and `target` per cent are saved. Later steps continue from the steps before the exchange. @throws Cancelled
-    SearchSequence exchanged(std::size_t steps, double target, const Progress& progress);
-
-    /// The steps, of which the last ones of some layers cut fewer units, so that no more than `target` per cent are
-    /// saved, as far as whole units allow. The dearest step is shortened first, if this does not raise the measured
-    /// loss.
-    /// @throws Cancelled
+    /// The steps, of which the last ones of some layers cut fewer units or are removed, so that no more than `target`
+    /// per cent are saved, as far as whole units allow. The dearest step comes first. None is changed if this raises
+    /// the measured loss. @throws Cancelled
     SearchSequence trimmed(SearchSequence steps, double target, const Progress& progress);
+
+    /// The trimmed steps, of which the last ones of some layers are exchanged for others while the measured loss falls
+    /// and `target` per cent are saved. @throws Cancelled
+    SearchSequence exchanged(SearchSequence best, double target, const Progress& progress);
 
     /// The steps, with the restored weights of all layers fitted again to the inputs that they have in the end
     /// (fitCompensation()), unless the measured loss rises by more than a tenth. @throws Cancelled
@@ -114,7 +113,8 @@ private:
     bool makeStep(const Progress& progress);
     void setMask(const PruningMask& mask);
     bool undo(const SearchSequence& from, std::size_t step, const Progress& progress);
-    void shorten(SearchSequence& steps, std::size_t step, double target, const Progress& progress);
+    PruningMask without(const SearchSequence& steps, std::size_t step) const;
+    bool shorten(SearchSequence& steps, std::size_t step, double target, const Progress& progress);
     std::vector<Candidate> knownSteps(int layer);
     std::optional<StepPrice> knownPrice(const Candidate& candidate);
     StepPrice priceOf(const Candidate& candidate) const;

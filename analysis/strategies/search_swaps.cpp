@@ -19,14 +19,13 @@ constexpr int mostFailures = 4; ///< exchanges in succession that do not lower t
 /// cent, because the held-out text chose them, so that fits that are better on other texts cost more on it.
 constexpr double mostRise = 0.1;
 
-/// The last step of a layer that paid most for what it saves, among layers that were not tried.
+/// The last step of a layer, or in all layers, that paid most for what it saves, among layers that were not tried.
 std::optional<std::size_t> dearestLastStep(const SearchSequence& steps, const std::set<int>& tried) {
     std::set<int> seen = tried;
     std::optional<std::size_t> dearest;
     const auto price = [&](std::size_t i) { return steps[i].rise / steps[i].saved; };
     for (std::size_t i = steps.size(); i-- > 0;)
-        if (steps[i].layer != SearchSteps::allLayers && seen.insert(steps[i].layer).second &&
-            (!dearest || price(i) > price(*dearest)))
+        if (seen.insert(steps[i].layer).second && (!dearest || price(i) > price(*dearest)))
             dearest = i;
     return dearest;
 }
@@ -48,7 +47,7 @@ std::int64_t unitsCut(const SearchStep& step, const ModelSpec& spec) {
 /// While it lives, the search is at an earlier step, and what it does leaves no trace.
 class SearchGrowth::Branch {
 public:
-    Branch(SearchGrowth& growth, std::size_t steps)
+    explicit Branch(SearchGrowth& growth)
         : m_growth(growth)
         , m_queue(growth.m_queue)
         , m_steps(growth.m_steps)
@@ -56,8 +55,8 @@ public:
         , m_loss(growth.m_loss)
         , m_saved(growth.m_saved)
         , m_plan(growth.m_plan)
-        , m_counts{growth.m_measured, growth.m_skipped} {
-        growth.m_steps.resize(steps, m_steps.front());
+        , m_counts{growth.m_measured, growth.m_skipped}
+        , m_wasBranch(growth.m_isBranch) {
         growth.m_isBranch = true;
     }
     ~Branch() {
@@ -70,7 +69,7 @@ public:
         m_growth.m_fits.setPlan(*m_plan);
         m_growth.m_plan = std::move(m_plan);
         std::tie(m_growth.m_measured, m_growth.m_skipped) = m_counts;
-        m_growth.m_isBranch = false;
+        m_growth.m_isBranch = m_wasBranch;
     }
     Branch(const Branch&) = delete;
     Branch& operator=(const Branch&) = delete;
@@ -84,15 +83,14 @@ private:
     double m_saved;
     std::shared_ptr<const Plan> m_plan;
     std::pair<std::int64_t, std::int64_t> m_counts; ///< of the note, without exchanges
+    bool m_wasBranch;
 };
 
 /// Removes a step from a sequence, and its kind in this layer from the queue. Returns false if the other steps that
 /// wait would cost at least as much by their last prices.
 bool SearchGrowth::undo(const SearchSequence& from, std::size_t step, const Progress& progress) {
     const SearchStep& undone = from[step];
-    const PruningMask& before = step == 0 ? m_base : from[step - 1].mask;
-    PruningMask mask = from.back().mask;
-    mask.setLayer(undone.layer, before.layer(undone.layer));
+    PruningMask mask = without(from, step);
     m_steps = from;
     m_steps.erase(m_steps.begin() + static_cast<std::ptrdiff_t>(step));
     m_queue = from.back().waiting;
@@ -113,12 +111,9 @@ bool SearchGrowth::undo(const SearchSequence& from, std::size_t step, const Prog
     return m_loss + price * (savedBefore - m_saved) < from.back().loss;
 }
 
-SearchSequence SearchGrowth::exchanged(std::size_t steps, double target, const Progress& progress) {
-    SearchSequence best = sequence(steps);
-    if (best.size() < 2)
-        return best;
-    const Branch branch(*this, steps);
-    std::set<int> tried; // layers
+SearchSequence SearchGrowth::exchanged(SearchSequence best, double target, const Progress& progress) {
+    const Branch branch(*this);
+    std::set<int> tried{SearchSteps::allLayers};
     int failures = 0;
     while (failures < mostFailures && !(m_watch.isEnough && m_watch.isEnough())) {
         const auto step = dearestLastStep(best, tried);
@@ -132,52 +127,71 @@ SearchSequence SearchGrowth::exchanged(std::size_t steps, double target, const P
             continue;
         while (m_saved < target && m_loss < best.back().loss && makeStep(report)) {
         }
-        if (m_saved < target || m_loss >= best.back().loss)
+        if (m_saved < target)
             continue;
-        best = m_steps;
+        SearchSequence other = trimmed(m_steps, target, progress);
+        if (other.back().loss >= best.back().loss)
+            continue;
+        best = std::move(other);
         failures = 0;
         ++m_swapped;
     }
     return best;
 }
 
-/// Makes a step again with as few units as the target needs. Keeps it as it was if that raises the loss.
-void SearchGrowth::shorten(SearchSequence& steps, std::size_t index, double target, const Progress& progress) {
-    const SearchStep step = steps[index];
-    const std::int64_t units = unitsCut(step, m_model.spec());
-    const double excess = m_savings.percentage(steps.back().mask, m_of) - target;
-    const std::int64_t left = units - static_cast<std::int64_t>(excess / step.saved * static_cast<double>(units));
-    if (left >= units || left < 1)
-        return;
-    const PruningMask& before = index == 0 ? m_base : steps[index - 1].mask;
-    PruningMask mask = step.layer == SearchSteps::allLayers ? before : steps.back().mask;
-    if (step.layer != SearchSteps::allLayers)
-        mask.setLayer(step.layer, before.layer(step.layer));
-    setMask(mask);
-    const Candidate place{.layer = step.layer, .kind = step.kind};
-    const auto shorter = m_candidates.next(mask, step.layer, step.kind, progress, static_cast<std::size_t>(left));
-    if (!shorter || m_savings.percentage(*shorter, m_of) < target)
-        return;
-    const double loss = roundedMeanLoss(m_walk.whole(*m_model.runner().plan(*shorter, m_plan->type()), progress));
+/// A mask without what a step cut in its layer, or in all layers that are left.
+PruningMask SearchGrowth::without(const SearchSequence& steps, std::size_t step) const {
+    const PruningMask& before = step == 0 ? m_base : steps[step - 1].mask;
+    PruningMask mask = steps.back().mask;
+    for (int layer = 0; layer < mask.layerCount(); ++layer)
+        if (steps[step].layer == layer || (steps[step].layer == SearchSteps::allLayers && mask.layer(layer).block))
+            mask.setLayer(layer, before.layer(layer));
+    return mask;
+}
+
+/// Makes a step again with as few units as the target needs, or removes it. Returns false, and leaves the steps as they
+/// are, if it is needed whole or the loss would rise.
+bool SearchGrowth::shorten(SearchSequence& steps, std::size_t index, double target, const Progress& progress) {
+    const Candidate place{.layer = steps[index].layer, .kind = steps[index].kind};
+    const std::int64_t units = unitsCut(steps[index], m_model.spec());
+    const double excess = (m_savings.percentage(steps.back().mask, m_of) - target) / steps[index].saved;
+    const std::int64_t left = units - static_cast<std::int64_t>(excess * static_cast<double>(units));
+    if (left >= units)
+        return false;
+    setMask(without(steps, index));
+    const auto mask = left > 0
+                          ? m_candidates.next(m_mask, place.layer, place.kind, progress, static_cast<std::size_t>(left))
+                          : std::optional(m_mask);
+    const auto& allows = m_candidates.rules().allows;
+    if (!mask || (allows && !allows(*mask)) || m_savings.percentage(*mask, m_of) < target)
+        return false;
+    const double loss = roundedMeanLoss(m_walk.whole(*m_model.runner().plan(*mask, m_plan->type()), progress));
     if (loss > steps.back().loss)
-        return;
-    steps[index].cuts = cutsOf(*shorter, place);
-    steps[index].saved = m_savings.percentage(*shorter, m_of) - m_saved;
-    steps.back().mask = *shorter;
+        return false;
+    if (left > 0) {
+        const double saved = m_savings.percentage(*mask, m_of) - m_saved;
+        steps[index].cuts = cutsOf(*mask, place);
+        steps[index].rise *= saved / steps[index].saved; // at the same price
+        steps[index].saved = saved;
+    } else {
+        steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+    steps.back().mask = *mask;
     steps.back().loss = loss;
+    return true;
 }
 
 SearchSequence SearchGrowth::trimmed(SearchSequence steps, double target, const Progress& progress) {
     if (steps.empty())
         return steps;
-    const Branch branch(*this, m_steps.size());
+    const Branch branch(*this);
     const Progress report = stepReport(target, progress);
-    if (steps.back().layer == SearchSteps::allLayers)
-        shorten(steps, steps.size() - 1, target, report);
     std::set<int> tried; // layers
     while (const auto step = dearestLastStep(steps, tried)) {
-        tried.insert(steps[*step].layer);
-        shorten(steps, *step, target, report);
+        const std::size_t before = steps.size();
+        const int layer = steps[*step].layer;
+        if (!shorten(steps, *step, target, report) || steps.size() == before)
+            tried.insert(layer); // the step stays the last one
     }
     return steps;
 }

@@ -190,9 +190,9 @@ private slots:
             const PruneInputs inputs = inputsOf(c);
             const SplitText split = withLastQuarterHeldOut(*inputs.text);
             for (const char* budget : {"layers:15%", "layers:25%", "layers:35%"}) {
-                const PruneResult with = searched(c, "search:units=heads/neurons:step=0.1:refit=false", budget);
+                const PruneResult with = searched(c, "search:units=heads/neurons:step=0.2:refit=false", budget);
                 const PruneResult without =
-                    searched(c, "search:units=heads/neurons:step=0.1:refit=false:swaps=false", budget);
+                    searched(c, "search:units=heads/neurons:step=0.2:refit=false:swaps=false", budget);
                 const double kept = with.history->cuts.back().value;
                 qInfo("%s, %s: %.6f without exchanges, %.6f with", folder, budget, without.history->cuts.back().value,
                       kept);
