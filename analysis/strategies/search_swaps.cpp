@@ -44,7 +44,7 @@ std::int64_t unitsCut(const SearchStep& step, const ModelSpec& spec) {
 
 } // namespace
 
-/// While it lives, the search is at an earlier step, and what it does leaves no trace.
+/// While it lives, what the search does leaves no trace.
 class SearchGrowth::Branch {
 public:
     explicit Branch(SearchGrowth& growth)
