@@ -251,7 +251,7 @@ private slots:
         const pid_t process =
             rank < 0 ? static_cast<pid_t>(program.processId()) : processOfRank(program.processId(), rank);
         QVERIFY(process > 0);
-        if (rank < 0) { // mpirun takes a while to end its processes, which could be done by then; it wakes them first
+        if (rank < 0) { // else the sweep could end before mpirun ends its ranks; mpirun continues stopped ranks first
             const pid_t writer = processOfRank(program.processId(), 0);
             QVERIFY(writer > 0 && ::kill(writer, SIGSTOP) == 0);
         }
