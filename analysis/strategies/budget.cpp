@@ -81,17 +81,21 @@ constexpr double slack = 1e-9;
                          {percentage, true, budget.of});
 }
 
-/// The result of the first step that saves enough, for strategies that measure after each step.
+/// The result of the first step that saves enough, for strategies that measure after each step. Progress is the share
+/// of the budget that is saved, since the number of steps is not known.
 PruneResult firstEnough(PrunePath& path, const Budget& budget, const Savings& savings, const Progress& progress) {
     double most = 0;
+    double done = 0; // share of the budget
     for (std::size_t step = 0; step <= path.steps(); ++step) {
-        if (const auto bounds = path.savingsBounds(step); bounds && step < path.steps())
+        const auto bounds = path.savingsBounds(step);
+        if (bounds && step < path.steps())
             if (most = savings.percentage(bounds->most, budget.of); most < budget.amount - slack)
                 continue;
-        PruneResult result = path.after(step, progress);
+        PruneResult result = path.after(step, progress.part(done, bounds ? 1 : done));
         most = savings.percentage(result.mask, budget.of);
         if (most >= budget.amount - slack)
             return result;
+        done = std::clamp(most / budget.amount, 0.0, 1.0);
     }
     refuseShare(budget, most);
 }

@@ -32,8 +32,9 @@ public:
         , m_base(context.base)
         , m_units(removedUnitsOf(context.request.strategy))
         , m_parts(removableParts(context.spec(), m_base, m_units, context.protection))
-        , m_steps(m_model, m_base, variantText(m_text),
-                  {m_units, context.protection, m_text.type, context.request.strategy.flag("screen")})
+        , m_steps(
+              m_model, m_base, variantText(m_text),
+              {m_units, context.protection, m_text.type, context.request.strategy.flag("screen"), m_text.streamBytes})
         , m_mask(m_base) {
         m_history.measure = "loss_nats";
         if (context.checksBudget && context.request.budget.of == BudgetOf::own)
@@ -59,7 +60,8 @@ public:
     std::optional<PruningMask> everything() const override {
         PruningMask mask = m_base;
         for (const AblationPart& part : m_parts)
-            cutUnits(mask, m_model.spec(), m_units[part.request], part.layer, std::array{static_cast<int>(part.column)});
+            cutUnits(mask, m_model.spec(), m_units[part.request], part.layer,
+                     std::array{static_cast<int>(part.column)});
         return mask;
     }
 
@@ -71,7 +73,8 @@ private:
     /// Makes steps until there are `steps` of them, or no unit is left. A step that is cancelled leaves no trace.
     void grow(std::size_t steps, const Progress& progress) {
         if (!m_hasBegun) {
-            m_history.before = m_steps.loss(m_base, stepProgress(progress, 0, std::max<std::size_t>(1, steps)).part(0, 0));
+            m_history.before =
+                m_steps.loss(m_base, stepProgress(progress, 0, std::max<std::size_t>(1, steps)).part(0, 0));
             m_hasBegun = true;
         }
         while (m_order.size() < steps && !m_isExhausted) {
@@ -88,11 +91,8 @@ private:
         const int index = static_cast<int>(step.part.column);
         m_mask.setLayer(step.part.layer, step.part.without);
         m_order.push_back({step.unit, step.part.layer, index, step.loss});
-        m_history.cuts.push_back({static_cast<int>(m_order.size()),
-                                  {step.part.layer, index},
-                                  step.loss - before,
-                                  step.loss,
-                                  step.unit});
+        m_history.cuts.push_back(
+            {static_cast<int>(m_order.size()), {step.part.layer, index}, step.loss - before, step.loss, step.unit});
     }
 
     PruneResult resultOf(std::size_t steps) const {
@@ -130,17 +130,16 @@ std::unique_ptr<PrunePath> beginLossGreedy(const PruneContext& context, const Pr
 
 double lossGreedyPasses(const ModelSpec& spec, const PruneRequest& request) {
     const std::vector<CutUnit> units = removedUnitsOf(request.strategy);
-    const std::size_t most = removableParts(spec, request.base.value_or(PruningMask(spec)), units,
-                                            Protection::parse(request.protect, spec))
-                                 .size();
+    const std::size_t most =
+        removableParts(spec, request.base.value_or(PruningMask(spec)), units, Protection::parse(request.protect, spec))
+            .size();
     const std::size_t steps = request.budget.of == BudgetOf::own
                                   ? unitsFor(request.budget, pluralOf(units), countOf(spec, units), most)
                                   : most;
     const double each = meanRemovalPasses(spec, units);
     double passes = 1;
     for (std::size_t step = 0; step < steps; ++step)
-        passes += stepPasses(static_cast<double>(most - step), each, static_cast<double>(units.size()),
-                             request.strategy.flag("screen"));
+        passes += stepPasses(static_cast<double>(most - step), each, step > 0 && request.strategy.flag("screen"));
     return passes;
 }
 

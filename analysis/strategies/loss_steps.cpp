@@ -1,7 +1,6 @@
 #include "analysis/strategies/loss_steps.h"
 
 #include "analysis/metrics/ablation.h"
-#include "analysis/metrics/screened_ablation.h"
 
 #include <fmt/format.h>
 
@@ -32,20 +31,6 @@ double roundedLoss(double nats) {
     return std::round(nats * perNat);
 }
 
-/// The costs of a step, in forward passes. Screening predicts all losses of a kind and measures at least a tenth.
-struct StepCosts {
-    double all = 0;
-    double screened = 0;
-};
-
-StepCosts stepCosts(double units, double each, double kinds) {
-    constexpr double leastShare = 0.1;
-    constexpr double leastUnits = 12;
-    constexpr double rounds = 2; // of ablations, each of which runs the whole model twice
-    const double share = units > 0 ? std::min(1.0, std::max(leastShare, leastUnits * kinds / units)) : 0;
-    return {1 + units * each, kinds * (screeningPasses + 2 * rounds) + share * units * each};
-}
-
 } // namespace
 
 VariantText variantText(const CalibrationText& text) {
@@ -64,9 +49,10 @@ std::vector<AblationPart> removableParts(const ModelSpec& spec, const PruningMas
     return all;
 }
 
-double stepPasses(double units, double each, double kinds, bool screens) {
-    const StepCosts costs = stepCosts(units, each, kinds);
-    return screens ? std::min(costs.all, costs.screened) : costs.all;
+double stepPasses(double units, double each, bool screens) {
+    constexpr double leastMeasured = 12;
+    constexpr double shareInDoubt = 0.02;
+    return 1 + (screens ? std::min(units, leastMeasured + shareInDoubt * units) : units) * each;
 }
 
 double meanRemovalPasses(const ModelSpec& spec, std::span<const CutUnit> units) {
@@ -85,7 +71,9 @@ LossSteps::LossSteps(const Model& model, const PruningMask& mask, const VariantT
     , m_rules(std::move(rules))
     , m_requests(removalsOf(m_rules.units))
     , m_plan(model.runner().plan(mask, m_rules.type))
-    , m_walk(model, *m_plan, m_text) {}
+    , m_walk(model, *m_plan, m_text) {
+    m_walk.keepInputs(0, model.spec().layerCount() - 1, m_rules.streamBytes);
+}
 
 /// Makes the plan of a mask. It shares unchanged layers with the plan before.
 void LossSteps::take(const PruningMask& mask) {
@@ -104,39 +92,28 @@ double LossSteps::loss(const PruningMask& mask, const Progress& progress) {
 std::optional<LossStep> LossSteps::next(const PruningMask& mask, double now, const Progress& progress) {
     take(mask);
     const std::vector<AblationPart> parts = removableParts(m_model.spec(), mask, m_rules.units, m_rules.protection);
-    const AblationCosts costs(m_model.spec(), mask, m_text.sequences);
-    double each = 0;
-    for (const AblationPart& part : parts)
-        each += (costs.without(part) + costs.lmHead()) / static_cast<double>(parts.size());
-    const StepCosts cost =
-        stepCosts(static_cast<double>(parts.size()), each, static_cast<double>(m_requests.size()));
-    const bool screens = m_rules.screens && cost.screened < cost.all;
-    std::vector<double> losses(parts.size(), std::numeric_limits<double>::quiet_NaN());
-    if (screens)
-        losses = screenedLosses(parts, now, progress);
-    if (std::ranges::all_of(losses, [](double loss) { return std::isnan(loss); }))
-        losses = measuredLosses(parts, progress);
+    const std::vector<double> losses =
+        m_rules.screens && !m_rises.isEmpty() ? screenedLosses(parts, now, progress) : measuredLosses(parts, progress);
     std::optional<LossStep> best;
-    std::int64_t measured = 0;
+    std::vector<double> rises;
     for (std::size_t i = 0; i < parts.size(); ++i) {
+        rises.push_back(losses[i] - now);
         if (std::isnan(losses[i]))
             continue;
-        ++measured;
+        ++m_measured;
         if (!best || roundedLoss(losses[i]) < roundedLoss(best->loss))
             best = LossStep{parts[i], m_rules.units[parts[i].request], losses[i]};
     }
-    m_measured += measured;
     m_tried += std::ssize(parts);
+    if (best) {
+        m_rises.remember(parts, rises);
+        m_rises.addCut(best->part);
+    }
     return best;
 }
 
-/// Number of units of a kind that the mask keeps, including protected ones.
-std::size_t LossSteps::left(std::size_t unit) const {
-    return removableParts(m_model.spec(), m_plan->mask(), std::span(m_rules.units).subspan(unit, 1), {}).size();
-}
-
 /// The loss without each part.
-std::vector<double> LossSteps::measuredLosses(const std::vector<AblationPart>& parts, const Progress& progress) {
+std::vector<double> LossSteps::measuredLosses(std::span<const AblationPart> parts, const Progress& progress) {
     const AblationCosts costs(m_model.spec(), m_plan->mask(), m_text.sequences);
     double all = 1; // the streams of the whole model
     for (const AblationPart& part : parts)
@@ -162,30 +139,24 @@ std::vector<double> LossSteps::measuredLosses(const std::vector<AblationPart>& p
 }
 
 /// The loss without each part; NaN where the prediction leaves no doubt that it is not the lowest.
-std::vector<double> LossSteps::screenedLosses(const std::vector<AblationPart>& parts, double now,
+std::vector<double> LossSteps::screenedLosses(std::span<const AblationPart> parts, double now,
                                               const Progress& progress) {
-    std::vector<MetricRequest> requests;
-    std::vector<std::size_t> places(m_requests.size()); // index in `requests`
-    for (std::size_t i = 0; i < m_requests.size(); ++i) {
-        const auto free = std::ranges::count(parts, i, &AblationPart::request);
-        if (free == 0)
-            continue;
-        places[i] = requests.size();
-        requests.push_back(m_requests[i]);
-        // Units that must not be removed may be lower than the lowest of the others.
-        requests.back().options["exact"] = "100"; // until no unit is in doubt
-        requests.back().options["screen"] = std::to_string(left(i) - static_cast<std::size_t>(free) + 1);
-    }
-    const AblationRun run{*m_plan, m_text.sequences, m_text.labels, m_text.batchTokens, m_text.waitingBytes, {}};
-    const std::vector<MetricResult> results = measureAblation(m_model, run, requests, progress);
-    std::vector<double> losses;
-    for (const AblationPart& part : parts) {
-        if (places[part.request] >= results.size() || !results[places[part.request]].isWhole)
-            throw Cancelled();
-        const MetricResult& result = results[places[part.request]];
-        const auto layer = static_cast<std::size_t>(part.layer);
-        losses.push_back(result.errorAt(layer, part.column) == 0 ? now + result.values(layer, part.column)
-                                                                 : std::numeric_limits<double>::quiet_NaN());
+    const std::vector<PredictedRise> predicted = m_rises.predictions(parts);
+    std::vector<double> losses(parts.size(), std::numeric_limits<double>::quiet_NaN());
+    std::vector<double> rises = losses;
+    double done = 0;
+    for (std::vector<std::size_t> next = doubtfulRises(predicted, rises); !next.empty();
+         next = doubtfulRises(predicted, rises)) {
+        std::vector<AblationPart> wanted;
+        for (const std::size_t i : next)
+            wanted.push_back(parts[i]);
+        const double end = (done + 1) / 2; // the number of rounds is not known
+        const std::vector<double> found = measuredLosses(wanted, progress.part(done, end));
+        for (std::size_t i = 0; i < next.size(); ++i) {
+            losses[next[i]] = found[i];
+            rises[next[i]] = found[i] - now;
+        }
+        done = end;
     }
     return losses;
 }

@@ -8,6 +8,7 @@
 #include "analysis/model/model.h"
 #include "analysis/running/runner.h"
 #include "analysis/strategies/prune.h"
+#include "analysis/strategies/rise_memory.h"
 
 #include <cstdint>
 #include <memory>
@@ -30,8 +31,8 @@ struct LossStep {
     double loss = 0; ///< mean loss without the unit, in nats
 };
 
-/// The units of these kinds that a mask keeps and that are not protected. @param units AblationPart::request is an index
-/// in them
+/// The units of these kinds that a mask keeps and that are not protected. @param units AblationPart::request is an
+/// index in them
 std::vector<AblationPart> removableParts(const ModelSpec& spec, const PruningMask& mask, std::span<const CutUnit> units,
                                          const Protection& protection);
 
@@ -40,7 +41,8 @@ struct LossStepRules {
     std::vector<CutUnit> units; ///< heads, attention sublayers, MLPs or blocks
     Protection protection;
     ComputeType type = ComputeType::automatic;
-    bool screens = false; ///< whether to predict losses where that costs less, and to measure only doubtful units
+    bool screens = false;         ///< whether to measure only units in doubt from the second step on (RiseMemory)
+    std::int64_t streamBytes = 0; ///< maximum for storing inputs of layers between measurements
 };
 
 /// Finds the unit whose removal leaves the lowest loss on a text, one step after another. Losses are rounded to 1e-6
@@ -52,8 +54,9 @@ public:
 
     /// The mean loss under a mask, in nats. @throws Cancelled
     double loss(const PruningMask& mask, const Progress& progress);
-    /// The best removal; empty if no unit can be removed.
-    /// @param now loss() under the mask @throws as measureAblation(); Cancelled
+    /// The best removal; empty if no unit can be removed. A step that is cancelled leaves no trace.
+    /// @param mask with LossStepRules::screens, that of the call before without the unit that it returned
+    /// @param now loss() under the mask @throws Cancelled
     std::optional<LossStep> next(const PruningMask& mask, double now, const Progress& progress);
 
     std::int64_t measured() const { return m_measured; } ///< number of losses that were measured in all steps
@@ -61,9 +64,8 @@ public:
 
 private:
     void take(const PruningMask& mask);
-    std::size_t left(std::size_t unit) const;
-    std::vector<double> measuredLosses(const std::vector<AblationPart>& parts, const Progress& progress);
-    std::vector<double> screenedLosses(const std::vector<AblationPart>& parts, double now, const Progress& progress);
+    std::vector<double> measuredLosses(std::span<const AblationPart> parts, const Progress& progress);
+    std::vector<double> screenedLosses(std::span<const AblationPart> parts, double now, const Progress& progress);
 
     const Model& m_model;
     VariantText m_text;
@@ -71,14 +73,15 @@ private:
     std::vector<MetricRequest> m_requests; ///< for each unit, the metric that removes one at a time
     std::shared_ptr<const Plan> m_plan;
     VariantWalk m_walk;
+    RiseMemory m_rises;
     std::int64_t m_measured = 0;
     std::int64_t m_tried = 0;
 };
 
 /// The cost of a step in forward passes over the text.
-/// @param units number of candidates @param each mean cost of one candidate @param kinds number of kinds of units
-/// @param screens LossStepRules::screens
-double stepPasses(double units, double each, double kinds, bool screens);
+/// @param units number of candidates @param each mean cost of one candidate
+/// @param screens whether only units in doubt are measured
+double stepPasses(double units, double each, bool screens);
 
 /// The mean cost of measuring the loss without one of the model's units of these kinds, in forward passes.
 double meanRemovalPasses(const ModelSpec& spec, std::span<const CutUnit> units);

@@ -57,9 +57,8 @@ constexpr OptionInfo rounding{
 
 constexpr std::array ampOptions{components, ampOrder, rounding, rules};
 constexpr std::array structuredOptions{components, reversed, rules};
-constexpr OptionInfo screenLosses{
-    "screen", "bool", "true",
-    "predict the losses and measure only those that may be the lowest, where that costs less"};
+constexpr OptionInfo screenLosses{"screen", "bool", "true",
+                                  "measure all losses in the first step only, later those that may be the lowest"};
 constexpr OptionInfo unitsToCut{"units", "text", "heads",
                                 "kinds of units to cut: heads, attention, mlps, blocks, separated by /"};
 

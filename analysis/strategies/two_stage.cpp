@@ -366,7 +366,7 @@ double twoStagePasses(const ModelSpec& spec, const PruneRequest& request) {
     const double each = meanRemovalPasses(spec, attentionOnly);
     double passes = 1;
     for (std::size_t step = 0; step < std::min(twoStageCounts(sizes, share).attention, std::size_t(units)); ++step)
-        passes += sequenceShare * stepPasses(units - static_cast<double>(step), each, 1, false);
+        passes += sequenceShare * stepPasses(units - static_cast<double>(step), each, false);
     return passes;
 }
 

@@ -153,7 +153,7 @@ QT_TRANSLATE_NOOP("Rows", "per cent of the parameters of attention and MLPs");
 QT_TRANSLATE_NOOP("Rows", "Units whose removal leaves the lowest loss, measured again after each step");
 QT_TRANSLATE_NOOP("Rows", "heads, attention sublayers, MLPs or blocks");
 QT_TRANSLATE_NOOP("Rows", "units of these kinds; per cent of all in the model");
-QT_TRANSLATE_NOOP("Rows", "predict the losses and measure only those that may be the lowest, where that costs less");
+QT_TRANSLATE_NOOP("Rows", "measure all losses in the first step only, later those that may be the lowest");
 QT_TRANSLATE_NOOP("Rows", "kinds of units to cut: heads, attention, mlps, blocks, separated by /");
 QT_TRANSLATE_NOOP("Rows", "Steps in any layer with the lowest measured loss for what they save, each with restored weights");
 QT_TRANSLATE_NOOP("Rows", "heads, neurons, attention sublayers, MLPs, blocks, and queries and keys");

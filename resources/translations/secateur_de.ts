@@ -954,8 +954,8 @@
         <translation>Einheiten dieser Arten; Prozent aller im Modell</translation>
     </message>
     <message>
-        <source>predict the losses and measure only those that may be the lowest, where that costs less</source>
-        <translation>die Losses vorhersagen und nur die messen, die die kleinsten sein können, wo das weniger kostet</translation>
+        <source>measure all losses in the first step only, later those that may be the lowest</source>
+        <translation>nur im ersten Schritt alle Losses messen, danach die, die am kleinsten sein können</translation>
     </message>
     <message>
         <source>kinds of units to cut: heads, attention, mlps, blocks, separated by /</source>

@@ -8,6 +8,7 @@
 #include "analysis/strategies/budget.h"
 #include "analysis/strategies/held_out_text.h"
 #include "analysis/strategies/prune.h"
+#include "analysis/strategies/rise_memory.h"
 #include "analysis/strategies/two_stage.h"
 #include "backends/session/mask_json.h"
 #include "backends/text/sequence_text.h"
@@ -24,6 +25,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <set>
 
 using namespace secateur;
@@ -386,6 +388,49 @@ private slots:
         QVERIFY(result.warnings.empty());
     }
 
+    void onlyLossesInDoubtAreMeasured() {
+        constexpr std::size_t count = 20;
+        std::vector<PredictedRise> predicted;
+        for (std::size_t i = 0; i < count; ++i)
+            predicted.push_back({0.01 * static_cast<double>(i), 0.01});
+        const std::vector<double> none(count, std::numeric_limits<double>::quiet_NaN());
+        std::vector<std::size_t> lowest(12);
+        std::iota(lowest.begin(), lowest.end(), std::size_t{0});
+        QVERIFY(doubtfulRises(predicted, none) == lowest);
+
+        const auto after = [&](double error) {
+            std::vector<double> measured = none;
+            for (const std::size_t i : lowest)
+                measured[i] = predicted[i].rise + error;
+            return doubtfulRises(predicted, measured);
+        };
+        QVERIFY(after(0.01).empty());
+        // Two standard errors are 0.1 * sqrt(pi / 2) = 0.125.
+        QVERIFY((after(0.05) == std::vector<std::size_t>{12, 13, 14, 15, 16, 17}));
+        predicted[19].rise = -std::numeric_limits<double>::infinity(); // unknown
+        QVERIFY(after(0.01) == std::vector<std::size_t>{19});
+        QVERIFY(doubtfulRises(predicted, none).back() == 19);
+    }
+
+    void risesAreRemembered() {
+        RiseMemory memory;
+        const std::vector<AblationPart> parts{{0, 0, 0, {}}, {0, 1, 0, {}}, {0, 1, 1, {}}};
+        QVERIFY(memory.isEmpty());
+        QVERIFY(std::isinf(memory.predictions(parts)[0].rise));
+        memory.remember(parts, std::vector{0.1, -0.2, 0.4});
+        memory.addCut({0, 1, 2, {}});
+        memory.addCut({0, 2, 0, {}});
+        memory.remember(parts, std::vector{std::numeric_limits<double>::quiet_NaN(), 0.3,
+                                           std::numeric_limits<double>::quiet_NaN()});
+        memory.addCut({0, 3, 0, {}});
+        const std::vector<PredictedRise> predicted = memory.predictions(parts);
+        QCOMPARE(predicted[0].rise, 0.1);
+        QCOMPARE(predicted[1].rise, 0.3);
+        QCOMPARE(predicted[0].doubt, (0.1 + 0.3) * std::sqrt(3.0));
+        QCOMPARE(predicted[1].doubt, 0.3 + 0.3);
+        QCOMPARE(predicted[2].doubt, (0.4 + 0.3) * std::sqrt(6.0)); // one step in its own layer
+    }
+
     void screeningFindsTheSameUnits() {
         if (!hasStories())
             QSKIP("stories260K is not there");
@@ -403,6 +448,7 @@ private slots:
         QCOMPARE(screened.warnings.size(), std::size_t{1});
         QVERIFY(screened.warnings.front().starts_with("screened: "));
         QVERIFY(worse < 0.005);
+        QCOMPARE(cutsOf(screened.mask), cutsOf(exact.mask));
         const double full = fullLoss(*c.model, screened.mask, c.sequences, {});
         QVERIFY(std::abs(full - screened.history->cuts.back().value) < nearly);
     }
