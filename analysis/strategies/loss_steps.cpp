@@ -51,7 +51,7 @@ std::vector<AblationPart> removableParts(const ModelSpec& spec, const PruningMas
 
 double stepPasses(double units, double each, bool screens) {
     constexpr double leastMeasured = 12;
-    constexpr double shareInDoubt = 0.02;
+    constexpr double shareInDoubt = 0.06;
     return 1 + (screens ? std::min(units, leastMeasured + shareInDoubt * units) : units) * each;
 }
 
