@@ -35,7 +35,8 @@ public:
 
     /// Maximum number of rows of an input for which products take about as long as reading the weight.
     static constexpr std::int64_t fewRows = 8;
-    /// Whether such products are loops of this program, and not of oneDNN.
+    /// Whether such products are loops of this program, and not of oneDNN. In the loops a row of the result does not
+    /// depend on the other rows, bit by bit.
     bool hasLoops() const;
     /// Makes each thread of a team prefetch what it will read first in such a product.
     void prefetch(ThreadTeam& team) const;
