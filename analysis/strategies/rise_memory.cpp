@@ -16,7 +16,7 @@ constexpr std::size_t fewestMeasured = 12; ///< number of rises that are measure
 constexpr double deviations = 2;           ///< number of standard errors within which a rise is in doubt
 
 /// The standard error of the predictions, relative to their doubts; infinite if none was measured. It is estimated from
-/// the mean absolute error: single rises change much more than others if two units do the same work.
+/// the mean absolute error, which single rises that change much more than the others affect less than the mean square.
 double commonError(std::span<const PredictedRise> predicted, std::span<const double> measured) {
     const double ofNormal = std::sqrt(std::numbers::pi / 2); // the standard deviation in mean absolute deviations
     double sum = 0;
