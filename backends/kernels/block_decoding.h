@@ -106,6 +106,17 @@ struct DecodedAtOnce {
     static constexpr int bytes = blocks * sizeOf(type).bytes;
 };
 
+struct StoredFloats : DecodedAtOnce<BlockType::float32> {
+    const std::uint8_t* from;
+
+    SECATEUR_INLINE void open(const std::uint8_t* block, const float*) { from = block; }
+    SECATEUR_INLINE void decode(int, Run& numbers) const {
+#pragma GCC unroll 8
+        for (int i = 0; i < runVectors; ++i)
+            numbers[i] = read<Vec>(from + 4 * lanes * i);
+    }
+};
+
 struct StoredHalves : DecodedAtOnce<BlockType::float16> {
     const std::uint8_t* from;
 

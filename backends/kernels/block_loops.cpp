@@ -125,6 +125,8 @@ void multiplyAll(const BlockProduct& product) {
 
 void multiplyBlocks(const BlockProduct& product) {
     switch (product.type) {
+    case BlockType::float32:
+        return multiplyAll<StoredFloats>(product);
     case BlockType::float16:
         return multiplyAll<StoredHalves>(product);
     case BlockType::bfloat16:

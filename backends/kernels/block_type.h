@@ -6,7 +6,7 @@ namespace secateur {
 
 /// The types of stored numbers that products decode in registers (see ggml's block layouts in
 /// backends/formats/quants.cpp).
-enum class BlockType { float16, bfloat16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k };
+enum class BlockType { float32, float16, bfloat16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q5_k, q6_k };
 
 /// Numbers and bytes of a block.
 struct BlockSize {
@@ -16,6 +16,8 @@ struct BlockSize {
 
 constexpr BlockSize sizeOf(BlockType type) {
     switch (type) {
+    case BlockType::float32:
+        return {1, 4};
     case BlockType::float16:
     case BlockType::bfloat16:
         return {1, 2};

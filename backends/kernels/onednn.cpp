@@ -98,6 +98,11 @@ InnerBlocks blocksOf(const memory::desc& matrix) {
 
 } // namespace
 
+bool isPlain(const memory::desc& matrix) {
+    const InnerBlocks blocks = blocksOf(matrix);
+    return blocks.sizes.empty() && !blocks.strides.empty();
+}
+
 bool areInPanels(const memory::desc& matrix, std::int64_t columns) {
     const auto [sizes, dimensions, strides, padded] = blocksOf(matrix);
     if (sizes.size() < 2 || sizes[1] != columns || padded.size() != 2)

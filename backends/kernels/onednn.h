@@ -22,6 +22,8 @@ dnnl::memory::desc plainFloats(std::vector<std::int64_t> sizes);
 /// A copy of a tensor in another layout.
 dnnl::memory reordered(const at::Tensor& tensor, const dnnl::memory::desc& layout, dnnl::stream& stream);
 
+/// Whether the numbers of a matrix are in rows or columns, not in blocks.
+bool isPlain(const dnnl::memory::desc& matrix);
 /// Whether a matrix is in panels of `columns` columns, one after the other, padded with zeros: [rows, columns], or for
 /// bfloat16 [rows / 2, columns, 2].
 bool areInPanels(const dnnl::memory::desc& matrix, std::int64_t columns);

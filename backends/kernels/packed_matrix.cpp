@@ -3,6 +3,7 @@
 #include "backends/kernels/bfloat16_rows.h"
 #include "backends/kernels/onednn.h"
 #include "backends/kernels/parallel_loops.h"
+#include "backends/kernels/stored_matrix.h"
 #include "backends/kernels/vector_loops.h"
 
 #include <ATen/ATen.h>
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 
 namespace secateur {
 
@@ -56,11 +58,13 @@ std::shared_ptr<const onednn::Product> productOf(const Shape& shape, const memor
     return made;
 }
 
-/// bfloat16 numbers as float32. ATen's conversion takes longer than a small product.
-at::Tensor widened(const at::Tensor& halves) {
-    const at::Tensor floats = at::empty(halves.sizes(), at::kFloat);
-    const Source from{nullptr, static_cast<const std::uint16_t*>(halves.data_ptr())};
-    vectorLoops().widen(from, halves.numel(), floats.data_ptr<float>());
+/// A tensor as float32. ATen's conversion of bfloat16 takes longer than a small product.
+at::Tensor widened(const at::Tensor& input) {
+    if (input.scalar_type() != at::kBFloat16)
+        return input;
+    const at::Tensor floats = at::empty(input.sizes(), at::kFloat);
+    const Source from{nullptr, static_cast<const std::uint16_t*>(input.data_ptr())};
+    vectorLoops().widen(from, input.numel(), floats.data_ptr<float>());
     return floats;
 }
 
@@ -77,7 +81,7 @@ public:
         , m_in(in)
         , m_out(out)
         , m_count(input.size(0))
-        , m_input(m_areHalves ? widened(input) : input)
+        , m_input(widened(input))
         , m_inputs(m_input.data_ptr<float>())
         , m_results(result.data_ptr<float>())
         , m_adds(adds)
@@ -168,16 +172,41 @@ struct PackedMatrix::Parts {
     memory::data_type type;
     memory weights;
     bool isInPanels = false;
+    at::Tensor plain;                 ///< the memory of `weights`, if oneDNN did not allocate it
+    std::optional<StoredMatrix> rows; ///< the rows of `plain`, for few vectors
+
+    void keepRows(const at::Tensor& weight);
+    void pack(const at::Tensor& weight, const memory::desc& layout);
 };
 
-PackedMatrix::PackedMatrix(const at::Tensor& weight)
-    : m_parts(new Parts{weight.size(1), weight.size(0), onednn::typeOf(weight), {}, false}) {
+/// For processors for which oneDNN has no layout of its own: those without AVX-512 and, for bfloat16, those without
+/// instructions for its products. oneDNN is then as fast with rows as with columns. Rows suit the loops of stored
+/// weights.
+void PackedMatrix::Parts::keepRows(const at::Tensor& weight) {
+    plain = weight.clone(at::MemoryFormat::Contiguous);
+    weights = onednn::view(plain.t());
+    std::vector<std::int32_t> all(static_cast<std::size_t>(out));
+    std::iota(all.begin(), all.end(), 0);
+    const auto* bytes = static_cast<const std::byte*>(plain.data_ptr());
+    const BlockType stored = type == memory::data_type::bf16 ? BlockType::bfloat16 : BlockType::float32;
+    rows.emplace(std::vector{StoredMatrix::Part{stored, bytes, std::move(all), {}}}, in);
+}
+
+void PackedMatrix::Parts::pack(const at::Tensor& weight, const memory::desc& layout) {
     dnnl::stream stream(onednn::engine());
+    weights = onednn::reordered(weight.t(), layout, stream);
+    isInPanels = onednn::areInPanels(layout, PanelProduct::panelOutputs);
+}
+
+PackedMatrix::PackedMatrix(const at::Tensor& weight)
+    : m_parts(new Parts{weight.size(1), weight.size(0), onednn::typeOf(weight), {}, false, {}, {}}) {
     const memory::desc any({m_parts->in, m_parts->out}, m_parts->type, memory::format_tag::any);
     const onednn::Product typical(inputOf(typicalRows, m_parts->in, m_parts->type), any,
                                   onednn::plainFloats({typicalRows, m_parts->out}), false);
-    m_parts->weights = onednn::reordered(weight.t(), typical.weights(), stream);
-    m_parts->isInPanels = onednn::areInPanels(m_parts->weights.get_desc(), PanelProduct::panelOutputs);
+    if (onednn::isPlain(typical.weights()))
+        m_parts->keepRows(weight);
+    else
+        m_parts->pack(weight, typical.weights());
 }
 
 PackedMatrix::~PackedMatrix() = default;
@@ -187,6 +216,8 @@ void PackedMatrix::multiply(const at::Tensor& input, const at::Tensor& result, b
         return;
     if (m_parts->isInPanels && input.size(0) <= fewRows)
         return PanelsProduct(m_parts->weights, m_parts->in, m_parts->out, input, result, adds).run();
+    if (m_parts->rows && input.size(0) <= fewRows)
+        return m_parts->rows->multiply(widened(input), result, adds);
     if (const auto weight = panels())
         return multiplyPanels(*weight, input, result, adds);
     dnnl::stream stream(onednn::engine());
@@ -203,10 +234,12 @@ std::optional<WeightPanels> PackedMatrix::panels() const {
 }
 
 bool PackedMatrix::hasLoops() const {
-    return m_parts->isInPanels;
+    return m_parts->isInPanels || m_parts->rows;
 }
 
 void PackedMatrix::prefetch(ThreadTeam& team) const {
+    if (m_parts->rows)
+        return m_parts->rows->prefetch(team);
     const ThreadTeam::Memory all(static_cast<const std::byte*>(m_parts->weights.get_data_handle()),
                                  static_cast<std::size_t>(bytes()));
     const std::size_t share = all.size() / static_cast<std::size_t>(team.size());
