@@ -283,11 +283,9 @@ private:
                 watch.made({mask, steps + 1, growth.lossAfter(0), growth.lossAfter(steps + 1), saved, budget.amount});
         }
         SearchSequence sequence = growth.sequence(steps);
-        if (saved >= target) {
-            sequence = growth.trimmed(std::move(sequence), target, progress);
-            if (m_rules.swaps)
-                sequence = growth.exchanged(std::move(sequence), target, progress);
-        }
+        if (saved >= target)
+            sequence = m_rules.swaps ? growth.exchanged(sequence, target, progress)
+                                     : growth.trimmed(std::move(sequence), target, progress);
         const double before = sequence.empty() ? 0 : sequence.back().loss;
         if (m_rules.refit && !isStopped)
             sequence = growth.refitted(std::move(sequence), target, progress);

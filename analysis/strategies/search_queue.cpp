@@ -63,15 +63,23 @@ SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Sa
     m_walk.keepInputs(0, model.spec().layerCount() - 1, texts.heldOut.streamBytes / 4);
 }
 
-/// Rises of 0 or less go first, the larger saving first; then the lowest rise for what is saved. Ties go to the lower
-/// layer, then to the first kind.
-bool SearchGrowth::isCheaper(const Candidate& one, const Candidate& other) {
-    const auto key = [](const Candidate& candidate) {
-        const bool isFree = candidate.rise <= 0;
-        const double price = isFree ? -candidate.saved : static_cast<double>(candidate.rise) / candidate.saved;
-        return std::tuple(!isFree, price, candidate.layer, candidate.kind);
-    };
-    return key(one) < key(other);
+/// The percentage that a candidate saves and an exchange needs. Steps of units can be shortened later.
+double SearchGrowth::usefulSaving(const Candidate& candidate) const {
+    return cutsUnits(candidate.kind) ? candidate.saved : std::min(candidate.saved, m_target - m_saved);
+}
+
+/// The lowest goes first: rises of 0 or less, the larger saving first; then the lowest rise for what is saved. Ties go
+/// to the lower layer, then to the first kind.
+SearchGrowth::Priority SearchGrowth::priorityOf(const Candidate& candidate) const {
+    const bool isFree = candidate.rise <= 0;
+    const double saved = usefulSaving(candidate);
+    return {!isFree, isFree ? -saved : static_cast<double>(candidate.rise) / saved, candidate.layer, candidate.kind};
+}
+
+/// The first candidate of the queue from a position on.
+std::vector<SearchGrowth::Candidate>::iterator SearchGrowth::cheapest(std::ptrdiff_t from) {
+    const auto priority = [this](const Candidate& candidate) { return priorityOf(candidate); };
+    return std::ranges::min_element(m_queue.begin() + from, m_queue.end(), {}, priority);
 }
 
 Progress SearchGrowth::stepReport(double target, const Progress& progress) const {
@@ -248,7 +256,7 @@ bool SearchGrowth::grow(double target, const Progress& progress) {
 bool SearchGrowth::makeStep(const Progress& progress) {
     std::int64_t measured = 0;
     while (!m_queue.empty()) {
-        std::ranges::iter_swap(m_queue.begin(), std::ranges::min_element(m_queue, isCheaper));
+        std::ranges::iter_swap(m_queue.begin(), cheapest());
         if (!isCurrent(m_queue.front())) {
             if (!renewFirst(progress))
                 continue;
@@ -269,15 +277,14 @@ bool SearchGrowth::makeStep(const Progress& progress) {
 
 /// Whether the first candidate costs no more than the cheapest of the others, or so little more that the held-out text
 /// cannot tell. Without the second, many prices that are almost equal would be measured again at each step.
-bool SearchGrowth::isCheapEnough(const Candidate& first) const {
-    const auto others = std::ranges::subrange(m_queue.begin() + 1, m_queue.end());
-    const auto next = std::ranges::min_element(others, isCheaper);
-    if (next == others.end() || isCheaper(first, *next))
+bool SearchGrowth::isCheapEnough(const Candidate& first) {
+    const auto next = cheapest(1);
+    if (next == m_queue.end() || priorityOf(first) < priorityOf(*next))
         return true;
     // In 1e-6 nats: the noise of a difference of two losses, or divergences, on some thousand tokens.
     const double untold = 500 - 400 * m_candidates.rules().divergence;
     constexpr double relative = 0.1;
-    const double ofNext = std::max(0.0, static_cast<double>(next->rise)) / next->saved * first.saved;
+    const double ofNext = std::max(0.0, static_cast<double>(next->rise)) / usefulSaving(*next) * usefulSaving(first);
     const auto rise = static_cast<double>(first.rise);
     return rise - ofNext <= untold + relative * std::abs(rise);
 }

@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace secateur {
@@ -83,8 +85,8 @@ public:
     SearchSequence trimmed(SearchSequence steps, double target, const Progress& progress);
 
     /// The trimmed steps, of which the last ones of some layers are exchanged for others while the measured loss falls
-    /// and `target` per cent are saved. @throws Cancelled
-    SearchSequence exchanged(SearchSequence best, double target, const Progress& progress);
+    /// and `target` per cent are saved. @param grown until the target is saved @throws Cancelled
+    SearchSequence exchanged(const SearchSequence& grown, double target, const Progress& progress);
 
     /// The steps, with the restored weights of all layers fitted again to the inputs that they have in the end
     /// (fitCompensation()), unless the measured loss rises by more than a tenth. @throws Cancelled
@@ -100,8 +102,12 @@ private:
     using Candidate = WaitingStep;
     class Branch;
 
+    bool isEnough() const { return m_watch.isEnough && m_watch.isEnough(); }
     std::string measure() const; ///< PruneHistory::measure of the losses
-    static bool isCheaper(const Candidate& one, const Candidate& other);
+    double usefulSaving(const Candidate& candidate) const;
+    using Priority = std::tuple<bool, double, int, StepKind>;
+    Priority priorityOf(const Candidate& candidate) const;
+    std::vector<Candidate>::iterator cheapest(std::ptrdiff_t from = 0);
     bool isCurrent(const Candidate& candidate) const { return candidate.measuredAt == std::ssize(m_steps); }
     void begin(const Progress& progress);
     std::vector<Candidate> firstSteps(int layer, VariantWalk& walk, double before, const Progress& progress);
@@ -109,10 +115,12 @@ private:
     bool prepare(Candidate& candidate, const Progress& progress);
     void measure(Candidate& candidate, const Progress& progress);
     bool renewFirst(const Progress& progress);
-    bool isCheapEnough(const Candidate& first) const;
+    bool isCheapEnough(const Candidate& first);
     bool makeStep(const Progress& progress);
     void setMask(const PruningMask& mask);
-    bool undo(const SearchSequence& from, std::size_t step, const Progress& progress);
+    bool undo(const SearchSequence& from, std::size_t step, double most, const Progress& progress);
+    std::optional<SearchSequence> withOthers(const SearchSequence& from, std::size_t step, double most, double target,
+                                             const Progress& progress);
     PruningMask without(const SearchSequence& steps, std::size_t step) const;
     bool shorten(SearchSequence& steps, std::size_t step, double target, const Progress& progress);
     std::vector<Candidate> knownSteps(int layer);
@@ -135,10 +143,11 @@ private:
     TextPart m_beginning; ///< of the held-out text, on which first prices are estimated
     std::vector<Candidate> m_queue;
     SearchSequence m_steps;
-    PruningMask m_mask;      ///< the present one: that of the last step, except within exchanged() and trimmed()
-    double m_loss = 0;       ///< under the present mask
-    double m_before = 0;     ///< loss under the base
-    double m_saved = 0;      ///< percentage that the present mask saves
+    PruningMask m_mask;  ///< the present one: that of the last step, except within exchanged() and trimmed()
+    double m_loss = 0;   ///< under the present mask
+    double m_before = 0; ///< loss under the base
+    double m_saved = 0;  ///< percentage that the present mask saves
+    double m_target = std::numeric_limits<double>::infinity(); ///< of an exchange: more than this is not to be saved
     bool m_isBranch = false; ///< whether steps are those of an exchange, whose prices are not recorded
     bool m_hasBegun = false;
     const PruneWatch& m_watch;

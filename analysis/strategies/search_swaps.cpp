@@ -19,13 +19,24 @@ constexpr int mostFailures = 4; ///< exchanges in succession that do not lower t
 /// cent, because the held-out text chose them, so that fits that are better on other texts cost more on it.
 constexpr double mostRise = 0.1;
 
-/// The last step of a layer, or in all layers, that paid most for what it saves, among layers that were not tried.
-std::optional<std::size_t> dearestLastStep(const SearchSequence& steps, const std::set<int>& tried) {
-    std::set<int> seen = tried;
+/// Where steps undo only each other: a layer, or one kind of sublayer in all layers.
+struct StepPlace {
+    int layer = 0;
+    bool isMlp = false; ///< only of steps in all layers
+    auto operator<=>(const StepPlace&) const = default;
+};
+
+StepPlace placeOf(const SearchStep& step) {
+    return {step.layer, step.layer == SearchSteps::allLayers && step.kind == StepKind::neurons};
+}
+
+/// The last step of a place that paid most for what it saves, among places that were not tried.
+std::optional<std::size_t> dearestLastStep(const SearchSequence& steps, const std::set<StepPlace>& tried) {
+    std::set<StepPlace> seen = tried;
     std::optional<std::size_t> dearest;
     const auto price = [&](std::size_t i) { return steps[i].rise / steps[i].saved; };
     for (std::size_t i = steps.size(); i-- > 0;)
-        if (seen.insert(steps[i].layer).second && (!dearest || price(i) > price(*dearest)))
+        if (seen.insert(placeOf(steps[i])).second && (!dearest || price(i) > price(*dearest)))
             dearest = i;
     return dearest;
 }
@@ -42,6 +53,22 @@ std::int64_t unitsCut(const SearchStep& step, const ModelSpec& spec) {
     return step.kind == StepKind::groups ? std::max<std::int64_t>(cuts * own.kvHeads / own.heads, 1) : cuts;
 }
 
+/// Whether a step cuts several units of one layer, which can be left out one by one.
+bool canBeShortened(const SearchStep& step, const ModelSpec& spec) {
+    return step.layer != SearchSteps::allLayers && unitsCut(step, spec) > 1;
+}
+
+/// A layer with the MLP of another mask, or with its attention.
+LayerMask withSublayer(LayerMask own, const LayerMask& other, bool isMlp) {
+    if (isMlp)
+        own.neurons = other.neurons;
+    else
+        own.heads = other.heads;
+    own.compensation = joinedCompensation(compensationOf(isMlp ? own : other).ofAttention(),
+                                          compensationOf(isMlp ? other : own).ofMlp());
+    return own;
+}
+
 } // namespace
 
 /// While it lives, what the search does leaves no trace.
@@ -54,6 +81,7 @@ public:
         , m_mask(growth.m_mask)
         , m_loss(growth.m_loss)
         , m_saved(growth.m_saved)
+        , m_target(growth.m_target)
         , m_plan(growth.m_plan)
         , m_counts{growth.m_measured, growth.m_skipped}
         , m_wasBranch(growth.m_isBranch) {
@@ -65,6 +93,7 @@ public:
         m_growth.m_mask = std::move(m_mask);
         m_growth.m_loss = m_loss;
         m_growth.m_saved = m_saved;
+        m_growth.m_target = m_target;
         m_growth.m_walk.setPlan(*m_plan);
         m_growth.m_fits.setPlan(*m_plan);
         m_growth.m_plan = std::move(m_plan);
@@ -81,14 +110,15 @@ private:
     PruningMask m_mask;
     double m_loss;
     double m_saved;
+    double m_target;
     std::shared_ptr<const Plan> m_plan;
     std::pair<std::int64_t, std::int64_t> m_counts; ///< of the note, without exchanges
     bool m_wasBranch;
 };
 
 /// Removes a step from a sequence, and its kind in this layer from the queue. Returns false if the other steps that
-/// wait would cost at least as much by their last prices.
-bool SearchGrowth::undo(const SearchSequence& from, std::size_t step, const Progress& progress) {
+/// wait would make the loss at least `most` by their last prices.
+bool SearchGrowth::undo(const SearchSequence& from, std::size_t step, double most, const Progress& progress) {
     const SearchStep& undone = from[step];
     PruningMask mask = without(from, step);
     m_steps = from;
@@ -99,53 +129,69 @@ bool SearchGrowth::undo(const SearchSequence& from, std::size_t step, const Prog
     });
     for (Candidate& candidate : m_queue)
         candidate.measuredAt = -1;
-    const double savedBefore = m_savings.percentage(from.back().mask, m_of);
     setMask(mask);
     m_loss = roundedMeanLoss(m_walk.whole(progress));
     m_steps.back().mask = std::move(mask); // the step before the exchange now ends here
     m_steps.back().loss = m_loss;
-    const auto cheapest = std::ranges::min_element(m_queue, isCheaper);
-    if (cheapest == m_queue.end())
+    const auto next = cheapest();
+    if (next == m_queue.end())
         return false;
-    const double price = std::max(0.0, static_cast<double>(cheapest->rise) / lossSteps / cheapest->saved);
-    return m_loss + price * (savedBefore - m_saved) < from.back().loss;
+    const double price = std::max(0.0, static_cast<double>(next->rise) / lossSteps / usefulSaving(*next));
+    return m_loss + price * std::max(m_target - m_saved, 0.0) < most;
 }
 
-SearchSequence SearchGrowth::exchanged(SearchSequence best, double target, const Progress& progress) {
+/// The steps, of which one is exchanged for others. Empty if the loss is not lower than `most`.
+std::optional<SearchSequence> SearchGrowth::withOthers(const SearchSequence& from, std::size_t step, double most,
+                                                       double target, const Progress& progress) {
+    m_target = target;
+    if (from.size() < 2 || !undo(from, step, most, progress))
+        return std::nullopt;
+    while (m_saved < target && m_loss < most && !isEnough() && makeStep(progress)) {
+    }
+    if (m_saved < target)
+        return std::nullopt;
+    SearchSequence other = trimmed(m_steps, target, progress);
+    return other.back().loss < most ? std::optional(std::move(other)) : std::nullopt;
+}
+
+SearchSequence SearchGrowth::exchanged(const SearchSequence& grown, double target, const Progress& progress) {
+    SearchSequence best = trimmed(grown, target, progress);
     const Branch branch(*this);
-    std::set<int> tried{SearchSteps::allLayers};
+    std::set<StepPlace> tried;
     int failures = 0;
-    while (failures < mostFailures && !(m_watch.isEnough && m_watch.isEnough())) {
-        const auto step = dearestLastStep(best, tried);
-        if (!step || best.size() < 2)
-            break;
-        tried.insert(best[*step].layer);
+    const auto exchange = [&](const SearchSequence& from, std::size_t step) {
         ++m_undone;
         ++failures;
-        const Progress report = stepReport(target, progress);
-        if (!undo(best, *step, report))
-            continue;
-        while (m_saved < target && m_loss < best.back().loss && makeStep(report)) {
-        }
-        if (m_saved < target)
-            continue;
-        SearchSequence other = trimmed(m_steps, target, progress);
-        if (other.back().loss >= best.back().loss)
-            continue;
-        best = std::move(other);
+        auto other = withOthers(from, step, best.back().loss, target, stepReport(target, progress));
+        if (!other)
+            return;
+        best = std::move(*other);
         failures = 0;
         ++m_swapped;
+    };
+    // The step that reached the target may save much more than was left. Steps before it were then removed for it.
+    if (!grown.empty() && !canBeShortened(grown.back(), m_model.spec()))
+        exchange(grown, grown.size() - 1);
+    while (failures < mostFailures && !isEnough()) {
+        const auto step = dearestLastStep(best, tried);
+        if (!step)
+            break;
+        tried.insert(placeOf(best[*step]));
+        exchange(best, *step);
     }
     return best;
 }
 
-/// A mask without what a step cut in its layer, or in all layers that are left.
+/// A mask without what a step and later ones cut in its layer; or in its sublayer, in all layers that are left.
 PruningMask SearchGrowth::without(const SearchSequence& steps, std::size_t step) const {
     const PruningMask& before = step == 0 ? m_base : steps[step - 1].mask;
     PruningMask mask = steps.back().mask;
+    const StepPlace place = placeOf(steps[step]);
     for (int layer = 0; layer < mask.layerCount(); ++layer)
-        if (steps[step].layer == layer || (steps[step].layer == SearchSteps::allLayers && mask.layer(layer).block))
+        if (place.layer == layer)
             mask.setLayer(layer, before.layer(layer));
+        else if (place.layer == SearchSteps::allLayers && mask.layer(layer).block)
+            mask.setLayer(layer, withSublayer(mask.layer(layer), before.layer(layer), place.isMlp));
     return mask;
 }
 
@@ -186,12 +232,12 @@ SearchSequence SearchGrowth::trimmed(SearchSequence steps, double target, const 
         return steps;
     const Branch branch(*this);
     const Progress report = stepReport(target, progress);
-    std::set<int> tried; // layers
+    std::set<StepPlace> tried;
     while (const auto step = dearestLastStep(steps, tried)) {
         const std::size_t before = steps.size();
-        const int layer = steps[*step].layer;
+        const StepPlace place = placeOf(steps[*step]);
         if (!shorten(steps, *step, target, report) || steps.size() == before)
-            tried.insert(layer); // the step stays the last one
+            tried.insert(place); // the step stays the last one
     }
     return steps;
 }

@@ -204,6 +204,37 @@ private slots:
         QVERIFY(exchanged > 0);
     }
 
+    void aStepThatSavesTooMuchIsExchanged_data() {
+        QTest::addColumn<QString>("folder");
+        QTest::addColumn<QString>("options");
+        QTest::addColumn<double>("budget");
+        QTest::newRow("block") << "llama-gqa" << "units=heads/neurons/blocks" << 20.0;
+        QTest::newRow("uniform") << "gpt2" << "units=neurons/blocks:for=native" << 30.0;
+        QTest::newRow("whole sublayers") << "gemma3" << "units=attention/mlps/blocks" << 40.0;
+    }
+    void aStepThatSavesTooMuchIsExchanged() {
+        QFETCH(const QString, folder);
+        QFETCH(const QString, options);
+        QFETCH(const double, budget);
+        const GradientCase c(folder);
+        const PruneInputs inputs = inputsOf(c);
+        const auto found = [&](const char* swaps) {
+            const PruneRequest request =
+                requestOf(QString("search:%1:refit=false:swaps=%2").arg(options, swaps), "layers:0%");
+            const PruneContext context = contextOf(*c.model, request, inputs);
+            const auto path = request.strategy.info->begin(context, {});
+            const PruneResult result = spend(*path, {budget, true, BudgetOf::layerParameters}, *context.savings, {});
+            return std::pair(context.savings->percentage(result.mask, BudgetOf::layerParameters),
+                             result.history->cuts.back().value);
+        };
+        const auto [saved, cost] = found("true");
+        const auto [savedBefore, costBefore] = found("false");
+        qInfo("%g%%: %.3f%% saved, without exchanges %.3f%%; cost %.6f, without exchanges %.6f", budget, saved,
+              savedBefore, cost, costBefore);
+        QVERIFY(saved >= budget && saved < savedBefore);
+        QVERIFY(cost < costBefore);
+    }
+
     void noMoreIsCutThanTheBudgetAsks_data() {
         QTest::addColumn<QString>("folder");
         QTest::addColumn<QString>("strategy");
