@@ -199,9 +199,10 @@ private slots:
                 at::set_num_threads(usual);
                 return at::cat(streams, 1);
             };
+            // The sums of ATen's products (plain) depend on the number of threads: in libtorch 2.13, MKL makes them.
             const at::Tensor expected = run(2, false);
             for (const int threads : {1, 2, 4})
-                QVERIFY(at::equal(run(threads, true), expected));
+                QVERIFY(at::equal(run(threads, true), c.plain ? run(threads, false) : expected));
         }
     }
 
