@@ -63,7 +63,8 @@ SearchGrowth::SearchGrowth(const Model& model, const PruningMask& base, const Sa
     m_walk.keepInputs(0, model.spec().layerCount() - 1, texts.heldOut.streamBytes / 4);
 }
 
-/// The percentage that a candidate saves and an exchange needs. Steps of units can be shortened later.
+/// The percentage that a candidate saves. In an exchange, a whole sublayer counts only as far as the target needs it;
+/// steps of units count in full, because they can be shortened.
 double SearchGrowth::usefulSaving(const Candidate& candidate) const {
     return cutsUnits(candidate.kind) ? candidate.saved : std::min(candidate.saved, m_target - m_saved);
 }
@@ -76,7 +77,7 @@ SearchGrowth::Priority SearchGrowth::priorityOf(const Candidate& candidate) cons
     return {!isFree, isFree ? -saved : static_cast<double>(candidate.rise) / saved, candidate.layer, candidate.kind};
 }
 
-/// The first candidate of the queue from a position on.
+/// The candidate with the lowest priority value, from a position of the queue on.
 std::vector<SearchGrowth::Candidate>::iterator SearchGrowth::cheapest(std::ptrdiff_t from) {
     const auto priority = [this](const Candidate& candidate) { return priorityOf(candidate); };
     return std::ranges::min_element(m_queue.begin() + from, m_queue.end(), {}, priority);

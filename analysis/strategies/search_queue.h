@@ -85,7 +85,7 @@ public:
     SearchSequence trimmed(SearchSequence steps, double target, const Progress& progress);
 
     /// The trimmed steps, of which the last ones of some layers are exchanged for others while the measured loss falls
-    /// and `target` per cent are saved. @param grown until the target is saved @throws Cancelled
+    /// and `target` per cent are saved. @param grown steps up to the first that saves the target @throws Cancelled
     SearchSequence exchanged(const SearchSequence& grown, double target, const Progress& progress);
 
     /// The steps, with the restored weights of all layers fitted again to the inputs that they have in the end
@@ -119,7 +119,7 @@ private:
     bool makeStep(const Progress& progress);
     void setMask(const PruningMask& mask);
     bool undo(const SearchSequence& from, std::size_t step, double most, const Progress& progress);
-    std::optional<SearchSequence> withOthers(const SearchSequence& from, std::size_t step, double most, double target,
+    std::optional<SearchSequence> withOthers(const SearchSequence& from, std::size_t step, double most,
                                              const Progress& progress);
     PruningMask without(const SearchSequence& steps, std::size_t step) const;
     bool shorten(SearchSequence& steps, std::size_t step, double target, const Progress& progress);
@@ -147,7 +147,7 @@ private:
     double m_loss = 0;   ///< under the present mask
     double m_before = 0; ///< loss under the base
     double m_saved = 0;  ///< percentage that the present mask saves
-    double m_target = std::numeric_limits<double>::infinity(); ///< of an exchange: more than this is not to be saved
+    double m_target = std::numeric_limits<double>::infinity(); ///< percentage that an exchange must save
     bool m_isBranch = false; ///< whether steps are those of an exchange, whose prices are not recorded
     bool m_hasBegun = false;
     const PruneWatch& m_watch;

@@ -140,36 +140,37 @@ bool SearchGrowth::undo(const SearchSequence& from, std::size_t step, double mos
     return m_loss + price * std::max(m_target - m_saved, 0.0) < most;
 }
 
-/// The steps, of which one is exchanged for others. Empty if the loss is not lower than `most`.
+/// The steps, of which one is exchanged for others until the target is saved. Empty if the loss is not lower than
+/// `most`.
 std::optional<SearchSequence> SearchGrowth::withOthers(const SearchSequence& from, std::size_t step, double most,
-                                                       double target, const Progress& progress) {
-    m_target = target;
+                                                       const Progress& progress) {
     if (from.size() < 2 || !undo(from, step, most, progress))
         return std::nullopt;
-    while (m_saved < target && m_loss < most && !isEnough() && makeStep(progress)) {
+    while (m_saved < m_target && m_loss < most && !isEnough() && makeStep(progress)) {
     }
-    if (m_saved < target)
+    if (m_saved < m_target)
         return std::nullopt;
-    SearchSequence other = trimmed(m_steps, target, progress);
+    SearchSequence other = trimmed(m_steps, m_target, progress);
     return other.back().loss < most ? std::optional(std::move(other)) : std::nullopt;
 }
 
 SearchSequence SearchGrowth::exchanged(const SearchSequence& grown, double target, const Progress& progress) {
     SearchSequence best = trimmed(grown, target, progress);
     const Branch branch(*this);
+    m_target = target;
     std::set<StepPlace> tried;
     int failures = 0;
     const auto exchange = [&](const SearchSequence& from, std::size_t step) {
         ++m_undone;
         ++failures;
-        auto other = withOthers(from, step, best.back().loss, target, stepReport(target, progress));
+        auto other = withOthers(from, step, best.back().loss, stepReport(target, progress));
         if (!other)
             return;
         best = std::move(*other);
         failures = 0;
         ++m_swapped;
     };
-    // The step that reached the target may save much more than was left. Steps before it were then removed for it.
+    // The step that reached the target may save much more than was left. Trimming then removed cheaper steps for it.
     if (!grown.empty() && !canBeShortened(grown.back(), m_model.spec()))
         exchange(grown, grown.size() - 1);
     while (failures < mostFailures && !isEnough()) {
